@@ -1,0 +1,3 @@
+//! The binary: arguments to [`sawah::cli`].
+
+fn main() {}

@@ -1,0 +1,42 @@
+//! Every bound of the farm, by name. Nothing grows without one of these.
+
+/// Longest asset name, in bytes of UTF-8. Leaves room for suffixes in a 255-byte file name.
+pub const ASSET_NAME_BYTES: usize = 96;
+/// Longest relative file name inside a file set or a set of outputs, in bytes.
+pub const FILE_NAME_BYTES: usize = 512;
+/// Most files in one asset version.
+pub const FILES_PER_ASSET: usize = 20_000;
+/// Largest single source file.
+pub const SOURCE_FILE_BYTES: u64 = 16 << 30;
+/// Most frames of a sequence or turntable.
+pub const FRAMES: u32 = 10_000;
+/// Most outputs of one job.
+pub const OUTPUTS_PER_JOB: usize = 20_000;
+/// Largest JSON body of an API call.
+pub const JSON_BODY_BYTES: usize = 16 << 20;
+/// Longest message kept with a failure.
+pub const MESSAGE_BYTES: usize = 4_096;
+/// Largest log kept of one attempt; later lines are dropped with a note.
+pub const ATTEMPT_LOG_BYTES: u64 = 4 << 20;
+/// Longest line kept of a child's output.
+pub const LOG_LINE_BYTES: usize = 8_192;
+/// Most warnings of one job.
+pub const WARNINGS_PER_JOB: usize = 64;
+/// Most jobs handed out by one claim.
+pub const JOBS_PER_CLAIM: u32 = 64;
+/// Longest wait of a long-polled claim.
+pub const CLAIM_WAIT_MS: u64 = 30_000;
+/// Events sent in one page.
+pub const EVENTS_PER_PAGE: usize = 1_000;
+/// Rows in one page of a listing.
+pub const ROWS_PER_PAGE: u32 = 1_000;
+/// How long a session may be silent before its jobs are handed on.
+pub const LEASE_MS: u64 = 30_000;
+/// How often a session says that it lives.
+pub const HEARTBEAT_MS: u64 = 10_000;
+/// A worker stops its jobs this long before the coordinator may hand them on.
+pub const LEASE_MARGIN_MS: u64 = 6_000;
+/// How long a job that draws meshes waits for a free GPU before any worker may take it.
+pub const GPU_PREFERENCE_MS: i64 = 15_000;
+/// Two different workers lost on one job make it poison.
+pub const POISON_WORKERS: u32 = 2;

@@ -1,0 +1,22 @@
+//! The words of the farm as types: pure data, no IO, no clock, no randomness.
+//!
+//! Start with [`state`] (the life of a job), then [`stage`], [`reason`] and [`ids`].
+
+pub mod asset;
+pub mod checksum;
+pub mod chunk;
+pub mod ids;
+pub mod limits;
+pub mod reason;
+pub mod stage;
+pub mod state;
+pub mod time;
+
+pub use asset::{AssetKind, AssetName};
+pub use checksum::Checksum;
+pub use chunk::Chunk;
+pub use ids::{Epoch, JobId, PipelineId, SessionId, TraceId};
+pub use reason::{ErrorClass, Reason};
+pub use stage::{PipelineStatus, Stage, StageStatus};
+pub use state::{JobState, Verb};
+pub use time::Now;

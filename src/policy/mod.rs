@@ -1,0 +1,1 @@
+//! The rules of the farm: pure functions of what they are told.

@@ -1,0 +1,13 @@
+//! The wire: what workers, clients and the coordinator say to each other under `/v1`.
+//!
+//! [`work`] is between a worker and the coordinator, [`submit`] and [`view`] between people's
+//! clients and the coordinator, [`event`] is the live stream, [`problem`] every refusal.
+
+pub mod event;
+pub mod problem;
+pub mod submit;
+pub mod view;
+pub mod work;
+
+/// The version of the protocol; a worker and a coordinator must agree on it.
+pub const PROTOCOL_VERSION: u32 = 1;

@@ -1,0 +1,51 @@
+//! The work of each stage, one module each, run inside a stage host (a child process).
+//!
+//! A stage reads files from `input_dir`, writes files into `output_dir` and says what it made. It
+//! knows no network and no store, so that it can crash alone.
+
+use crate::protocol::work::{Assignment, Failure, StageReport};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What a stage is given.
+///
+/// Source files lie at `input_dir/source/NAME`, files of stage S at `input_dir/S/NAME`
+/// (`input_dir/transform/scene.glb`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageRequest {
+    /// The job.
+    pub assignment: Assignment,
+    /// Where the inputs lie; read only.
+    pub input_dir: PathBuf,
+    /// Where outputs go; empty at the start.
+    pub output_dir: PathBuf,
+}
+
+/// A file that a stage made, at `output_dir/name`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Produced {
+    /// Relative name with `/`: `turntable/0001.png`.
+    pub name: String,
+    /// Its type: `image/png`.
+    pub media_type: String,
+}
+
+/// What a stage made and learned.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StageOutput {
+    /// Files made.
+    pub files: Vec<Produced>,
+    /// What was learned.
+    pub report: StageReport,
+}
+
+/// Where a stage says how far it is.
+pub trait Reporter {
+    /// `percent` is 0 to 100 and never falls.
+    fn progress(&self, percent: f32, message: &str);
+    /// One line for the attempt's log.
+    fn log(&self, line: &str);
+}
+
+/// The result of a stage.
+pub type StageResult = Result<StageOutput, Failure>;

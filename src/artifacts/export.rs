@@ -77,7 +77,8 @@ impl Artifacts {
         let write_error = |error| ArtifactError::write(target, error);
         let mut to =
             File::options().write(true).create_new(true).open(target).map_err(write_error)?;
-        let got = hash_pieces(&mut from, &source, |piece| to.write_all(piece).map_err(write_error))?;
+        let got =
+            hash_pieces(&mut from, &source, |piece| to.write_all(piece).map_err(write_error))?;
         if got != *checksum {
             return Err(ArtifactError::Damaged { path: source });
         }

@@ -46,11 +46,7 @@ impl Drop for Temporary {
 
 impl Artifacts {
     /// Begins an upload of at most `max_bytes`. Bytes that the store has already are only checked.
-    pub fn incoming(
-        &self,
-        expected: Checksum,
-        max_bytes: u64,
-    ) -> Result<Incoming, ArtifactError> {
+    pub fn incoming(&self, expected: Checksum, max_bytes: u64) -> Result<Incoming, ArtifactError> {
         let temporary = if self.contains(&expected)? {
             None
         } else {

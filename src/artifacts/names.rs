@@ -45,7 +45,9 @@ pub fn check(name: &str) -> Result<(), BadName> {
         match part {
             "" => return bad("it has an empty part"),
             "." | ".." => return bad("it has a '.' or '..' part"),
-            _ if part.len() > PART_BYTES => return bad("one of its parts is longer than 255 bytes"),
+            _ if part.len() > PART_BYTES => {
+                return bad("one of its parts is longer than 255 bytes");
+            }
             _ => {}
         }
     }

@@ -1,0 +1,25 @@
+//! What moves by itself: each looks at the store's state and takes one step towards what should
+//! be. They run periodically and when something was committed, and never retry inside a pass.
+
+mod driver;
+mod export;
+mod lease_sweep;
+mod retry_promotion;
+
+use super::state::Shared;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// How often the sweep looks, for a lease of this length.
+pub(super) fn sweep_period(lease_ms: u64) -> Duration {
+    Duration::from_millis((lease_ms / 4).clamp(1, 1_000))
+}
+
+/// Starts all of them; they end when the farm stops.
+pub(super) fn start(farm: &Shared) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(lease_sweep::run(farm.clone()));
+    tasks.spawn(retry_promotion::run(farm.clone()));
+    tasks.spawn(export::run(farm.clone()));
+    tasks
+}

@@ -82,7 +82,8 @@ mod tests {
     async fn a_commit_during_the_try_is_not_missed() {
         let (commit, committed) = watch::channel(0);
         let tries = Cell::new(0);
-        let found = until_some(committed, PATIENT, &CancellationToken::new(), || {
+        let stopping = CancellationToken::new();
+        let found = until_some(committed, PATIENT, &stopping, || {
             tries.set(tries.get() + 1);
             let found = if tries.get() == 1 { Vec::new() } else { vec![7] };
             commit.send_replace(1);

@@ -15,7 +15,7 @@ use futures_util::{Stream, StreamExt, stream};
 use std::time::Duration;
 
 /// An upload that sends nothing for this long is given up.
-const UPLOAD_STALL: Duration = Duration::from_secs(60);
+const UPLOAD_STALL: Duration = Duration::from_mins(1);
 /// What has a checksum for its name never changes.
 const FOR_EVER: HeaderValue = HeaderValue::from_static("private, max-age=31536000, immutable");
 

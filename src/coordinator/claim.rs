@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_mins(1);
     const PATIENT: Patience = Patience { wait: LONG, spacing: Duration::ZERO, poll: LONG };
 
     #[tokio::test]

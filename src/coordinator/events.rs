@@ -91,7 +91,7 @@ type EventPermit = OwnedSemaphorePermit;
 /// What goes out next.
 #[derive(Debug, PartialEq)]
 enum Item {
-    Change(Event),
+    Change(Box<Event>),
     Pulse(Pulse),
 }
 
@@ -130,7 +130,7 @@ impl<P> Feed<P> {
                 return None;
             }
             if let Some(event) = self.backlog.pop_front() {
-                return Some(Item::Change(event));
+                return Some(Item::Change(Box::new(event)));
             }
             // Marked as seen before the load: a commit during the load is not missed.
             if *self.committed.borrow_and_update() > self.cursor {
@@ -211,7 +211,7 @@ mod tests {
         let mut setup = setup(1, 5);
         setup.pulses.send(pulse()).unwrap();
         for seq in 2..=5 {
-            assert_eq!(setup.feed.next(&page).await, Some(Item::Change(event(seq))));
+            assert_eq!(setup.feed.next(&page).await, Some(Item::Change(Box::new(event(seq)))));
         }
         assert_eq!(setup.feed.next(&page).await, Some(Item::Pulse(pulse())));
     }
@@ -223,7 +223,7 @@ mod tests {
             setup.pulses.send(pulse()).unwrap();
         }
         setup.commit.send_replace(5);
-        assert_eq!(setup.feed.next(&page).await, Some(Item::Change(event(5))));
+        assert_eq!(setup.feed.next(&page).await, Some(Item::Change(Box::new(event(5)))));
         assert_eq!(setup.feed.next(&page).await, Some(Item::Pulse(pulse())));
         assert_eq!(setup.feed.next(&page).await, Some(Item::Pulse(pulse())));
         setup.feed.stopping.cancel();

@@ -260,7 +260,7 @@ mod tests {
         let offset = line.len() as u64;
         logs.append(JOB, EPOCH, offset, "abcdef\n").unwrap();
         logs.append(JOB, EPOCH, offset + 7, "ghi\n").unwrap();
-        let end = text(&logs, -(END_NOTE.len() as i64) - 3);
+        let end = text(&logs, -i64::try_from(END_NOTE.len() + 3).unwrap());
         assert_eq!(end, format!("abc{END_NOTE}"));
     }
 }

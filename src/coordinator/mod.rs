@@ -34,7 +34,7 @@ use problem::Refusal;
 use runtime_file::{Runtime, RuntimeFile};
 use state::{Farm, Parts, Shared};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -133,7 +133,7 @@ pub struct Running {
 /// Opens the farm and serves it.
 pub async fn start(config: Config) -> Result<Running, CoordinatorError> {
     let (folder, clock) = (config.farm.clone(), config.clock.clone());
-    let opened = tokio::task::spawn_blocking(move || open(folder, clock))
+    let opened = tokio::task::spawn_blocking(move || open(&folder, clock))
         .await
         .map_err(|error| CoordinatorError::Stopped(error.to_string()))??;
     let store = opened.store.clone();
@@ -152,10 +152,10 @@ struct Opened {
 }
 
 /// The store comes first: its lock says whether the folder is ours.
-fn open(folder: PathBuf, clock: Arc<dyn Clock>) -> Result<Opened, CoordinatorError> {
-    let folder_error = |source| CoordinatorError::Folder { path: folder.clone(), source };
-    std::fs::create_dir_all(&folder).map_err(folder_error)?;
-    let folder = std::path::absolute(&folder).map_err(folder_error)?;
+fn open(folder: &Path, clock: Arc<dyn Clock>) -> Result<Opened, CoordinatorError> {
+    let folder_error = |source| CoordinatorError::Folder { path: folder.to_owned(), source };
+    std::fs::create_dir_all(folder).map_err(folder_error)?;
+    let folder = std::path::absolute(folder).map_err(folder_error)?;
     let store = Store::open(&folder, clock)?;
     let artifacts = Artifacts::open(&folder)?;
     let token = auth::load_or_create(&folder)?;

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_mins(1);
 
     fn rhythm(period: Duration, commits: Option<watch::Receiver<u64>>) -> Rhythm {
         Rhythm { name: "test", period, commits, spacing: Duration::ZERO }

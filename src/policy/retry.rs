@@ -33,7 +33,7 @@ fn schedule(class: ErrorClass, reason: Reason) -> &'static [u64] {
     match (class, reason) {
         (_, Reason::LeaseLost) => &[1_000, 30_000],
         (ErrorClass::Transient, _) => &[30_000, 120_000, 600_000],
-        (ErrorClass::Intervention, _) => &[300_000],
+        (ErrorClass::Intervention, _) => &[60_000],
         (ErrorClass::Unknown, _) => &[10_000, 60_000],
         (ErrorClass::Permanent, _) => &[],
     }

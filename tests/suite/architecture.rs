@@ -96,17 +96,12 @@ fn without_comments(text: &str) -> String {
                 }
                 index += 2;
             }
-            ('r', '"' | '#') if !is_word(before(&letters, index)) => match raw_end(&letters, index)
+            ('r', '"' | '#')
+                if !is_word(before(&letters, index)) && raw_end(&letters, index).is_some() =>
             {
-                Some(end) => {
-                    code.push_str("\"\"");
-                    index = end;
-                }
-                None => {
-                    code.push('r');
-                    index += 1;
-                }
-            },
+                code.push_str("\"\"");
+                index = raw_end(&letters, index).unwrap_or(letters.len());
+            }
             ('"', _) => {
                 index += 1;
                 while index < letters.len() && at(index) != '"' {

@@ -30,7 +30,7 @@ fn named_paths(text: &str) -> Vec<String> {
         let is_ours = folders.iter().any(|folder| span.starts_with(folder))
             || roots.contains(&span)
             || span.starts_with("LICENSE-")
-            || span.ends_with(".md");
+            || span.rsplit('.').next() == Some("md");
         is_ours && !is_pattern
     });
     let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());

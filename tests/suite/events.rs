@@ -97,7 +97,8 @@ impl Events {
 
     /// Reads on until a pipeline has ended; it must have ended well.
     pub(crate) async fn until_succeeded(&mut self, pipeline: PipelineId) {
-        let end = self.until(&format!("the end of pipeline {pipeline}"), |event| {
+        let what = format!("the end of pipeline {pipeline}");
+        let end = self.until(&what, |event| {
             matches!(event.change, Change::PipelineChanged { pipeline: of, status, .. }
                 if of == pipeline && status != PipelineStatus::Running)
         });

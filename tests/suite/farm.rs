@@ -24,7 +24,7 @@ use tokio::process::{Child, ChildStdout, Command};
 
 /// The longest wait for anything: far more than a slow machine needs, so that reaching it is a
 /// failure.
-pub(crate) const WAIT: Duration = Duration::from_secs(300);
+pub(crate) const WAIT: Duration = Duration::from_mins(5);
 
 /// Bytes of each log shown when a test fails.
 const LOG_TAIL_BYTES: usize = 3_000;
@@ -33,7 +33,7 @@ const LOG_TAIL_BYTES: usize = 3_000;
 pub(crate) async fn bounded<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(WAIT, future).await {
         Ok(value) => value,
-        Err(_) => panic!("{what} did not come within {} s", WAIT.as_secs()),
+        Err(elapsed) => panic!("{what} did not come within {} s: {elapsed}", WAIT.as_secs()),
     }
 }
 
@@ -260,7 +260,8 @@ impl Farm {
         let mut line = String::new();
         bounded("the address of serve", stdout.read_line(&mut line)).await.expect("serve writes");
         let url = line.trim().strip_prefix("Listening on ");
-        self.url = url.unwrap_or_else(|| panic!("serve says '{}'", line.trim())).to_owned();
+        let url = url.unwrap_or_else(|| panic!("serve says '{}'", line.trim()));
+        url.clone_into(&mut self.url);
         let token = fs::read_to_string(self.folder.join("token"));
         token.expect("serve has made a token").trim().clone_into(&mut self.token);
         Process { child, _stdout: Some(stdout) }
@@ -311,11 +312,6 @@ impl Farm {
 
 /// The farm over HTTP.
 impl Farm {
-    /// The coordinator's address.
-    pub(crate) fn url(&self) -> &str {
-        &self.url
-    }
-
     /// A call with the farm's token.
     pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.token)

@@ -235,8 +235,10 @@ async fn check_refused(farm: &Farm, ran: &Ran, code: &str, words: &[&str]) -> Re
         return Err(format!("exit code {}, should be 1", ran.code));
     }
     let mut said = format!("{}{}", ran.stdout, ran.stderr);
-    let mut codes = ran.texts("reason");
-    codes.extend(ran.texts("code"));
+    let mut codes = Vec::new();
+    if ran.pipelines().is_empty() {
+        codes.extend(ran.texts("code"));
+    }
     for pipeline in ran.pipelines() {
         let detail = farm.pipeline(pipeline).await;
         if detail.pipeline.status != PipelineStatus::DeadLettered {

@@ -27,7 +27,7 @@ pub(crate) fn sample(suffix: &str) -> PathBuf {
 pub(crate) fn picture(path: &Path, width: u32, height: u32) -> PathBuf {
     RgbaImage::from_fn(width, height, |x, y| {
         let mixed = x.wrapping_mul(0x9e37_79b1) ^ y.wrapping_mul(0x85eb_ca77);
-        let [r, g, b, _] = mixed.wrapping_mul(0x27d4_eb2f).to_le_bytes();
+        let [_, r, g, b] = mixed.wrapping_mul(0x27d4_eb2f).to_le_bytes();
         Rgba([r, g, b, 255])
     })
     .save(path)

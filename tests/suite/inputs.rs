@@ -180,3 +180,21 @@ pub(crate) fn truncate(path: &Path, keep_percent: u64) -> PathBuf {
     file.set_len(length * keep_percent / 100).expect("it can be cut");
     path.to_owned()
 }
+
+#[test]
+fn what_is_made_here_reads_back() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = |name: &str| folder.path().join(name);
+    let bytes = fs::read(glb(&at("a.glb"))).expect("it can be read");
+    let read = gltf::Gltf::from_slice(&bytes).expect("the GLB is valid");
+    assert_eq!(read.blob.map(|blob| blob.len()), Some(box_buffer().len()));
+    let bytes = fs::read(gltf(&at("a.gltf"), "a.bin")).expect("it can be read");
+    gltf::Gltf::from_slice(&bytes).expect("the glTF is valid");
+    let bytes = fs::read(stl(&at("a.stl"))).expect("it can be read");
+    assert_eq!(bytes.len(), 84 + 50 * TRIANGLES.len());
+    let read = image::open(picture(&at("a.png"), 1024, 1024)).expect("the picture is valid");
+    assert_eq!(read.width(), 1024);
+    let size = fs::metadata(at("a.png")).expect("it is there").len();
+    assert!(size > 1_500_000, "the picture must not compress: {size} bytes");
+    exr::prelude::read_first_flat_layer_from_file(exr(&at("a.exr"))).expect("the EXR is valid");
+}

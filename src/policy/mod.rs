@@ -1,1 +1,6 @@
-//! The rules of the farm: pure functions of what they are told.
+//! The rules of the farm: pure functions of what they are told. No IO, no clock, no randomness.
+
+pub mod flow;
+pub mod keys;
+pub mod matching;
+pub mod retry;

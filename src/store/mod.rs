@@ -1,17 +1,33 @@
 //! The truth: SQLite. One writer thread, few readers, every verb one transaction.
 //!
-//! SQL stays in this folder. Each group of verbs has its own file.
+//! SQL stays in this folder. Each group of verbs has its own file: [`submit`], [`sessions`],
+//! [`claim`], [`report`], [`operate`], [`publish`] and [`views`] (reading). Every change of a
+//! job's state goes through [`transition`], every move of a pipeline through [`advance`], every
+//! change leaves a row in [`audit`].
+
+mod advance;
+mod audit;
+mod claim;
+mod columns;
+mod connection;
+mod operate;
+mod publish;
+mod reader;
+mod report;
+mod schema;
+mod sessions;
+mod submit;
+mod transition;
+mod views;
+mod writer;
+
+#[cfg(test)]
+mod tests;
 
 use crate::clock::Clock;
-use crate::model::{Checksum, JobId, JobState, PipelineId, SessionId};
-use crate::protocol::event::Event;
-use crate::protocol::submit::{Submission, Submitted};
-use crate::protocol::view::{
-    DeadLetterView, FarmStatus, JobDetail, JobView, PipelineDetail, PipelineView, PublishedFile,
-    Snapshot,
-};
-use crate::protocol::work::{Assignment, Capabilities, Completion, Failure, Fence};
-use crate::recipes::Recipe;
+use crate::model::{AssetName, JobId, PipelineId, SessionId};
+use crate::protocol::view::PublishedFile;
+use crate::protocol::work::Capabilities;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -64,7 +80,7 @@ pub struct PendingExport {
     /// The pipeline that published.
     pub pipeline: PipelineId,
     /// The asset's name.
-    pub asset: crate::model::AssetName,
+    pub asset: AssetName,
     /// The asset's version.
     pub asset_version: u32,
     /// What to write.
@@ -85,7 +101,9 @@ pub struct Page {
 /// The store. Cheap to clone; all clones share the writer thread, which ends with the last one.
 #[derive(Clone)]
 pub struct Store {
-    _clock: Arc<dyn Clock>,
+    clock: Arc<dyn Clock>,
+    writer: writer::Writer,
+    readers: reader::Readers,
 }
 
 /// A session that was open when the store was opened, or is open now.
@@ -101,197 +119,49 @@ pub struct SessionRecord {
     pub opened_at_ms: i64,
 }
 
-#[expect(clippy::unused_async, clippy::todo, unused_variables, reason = "signatures first")]
 impl Store {
     /// Opens or creates `sawah.db` in the farm's folder; takes the farm's lock file; migrates.
     pub fn open(farm: &Path, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
-        todo!()
+        let lock = connection::lock(farm)?;
+        let db = connection::writer(farm)?;
+        let readers = reader::Readers::open(farm)?;
+        let writer = writer::Writer::start(db, lock, farm, Arc::clone(&clock))?;
+        Ok(Self { clock, writer, readers })
     }
 
     /// The number of the last committed event; changes wake whoever watches it.
     pub fn committed(&self) -> tokio::sync::watch::Receiver<u64> {
-        todo!()
-    }
-
-    /// Creates asset version, pipeline and first job, or finds the same work done before.
-    /// The caller has checked that the bytes of all files are in the content store and gives the
-    /// recipe with its settings changed. `trace` is 16 random bytes.
-    pub async fn submit(
-        &self,
-        submission: Submission,
-        recipe: Recipe,
-        trace: [u8; 16],
-    ) -> Result<Submitted, StoreError> {
-        todo!()
-    }
-
-    /// A worker's session begins. A live session of the same worker name ends (its jobs are lost).
-    pub async fn open_session(
-        &self,
-        session: SessionId,
-        worker: String,
-        capabilities: Capabilities,
-    ) -> Result<SessionRecord, StoreError> {
-        todo!()
-    }
-
-    /// Sessions that are open, for example after a restart.
-    pub async fn sessions(&self) -> Result<Vec<SessionRecord>, StoreError> {
-        todo!()
-    }
-
-    /// A session ends. `lost`: its lease ran out, attempts count as lost (retry or give up).
-    /// Otherwise the worker said goodbye: jobs go back unstarted or interrupted, no attempt used.
-    pub async fn close_session(&self, session: &SessionId, lost: bool) -> Result<u32, StoreError> {
-        todo!()
-    }
-
-    /// Claims up to `max_jobs` ready jobs that the session's worker may run; may be empty.
-    /// `live` are the capabilities of all live sessions, for the GPU preference.
-    pub async fn claim(
-        &self,
-        session: &SessionId,
-        max_jobs: u32,
-        live: Vec<Capabilities>,
-    ) -> Result<Vec<Assignment>, StoreError> {
-        todo!()
-    }
-
-    /// The work begins.
-    pub async fn start(&self, job: JobId, fence: &Fence) -> Result<(), StoreError> {
-        todo!()
-    }
-
-    /// Commits the result: job, outputs, stage, next stage's jobs or the end of the pipeline, and
-    /// for publish the pointers (compare-and-set) and the export in the outbox.
-    /// The same call repeated after it succeeded gets the same answer.
-    pub async fn complete(
-        &self,
-        job: JobId,
-        fence: &Fence,
-        completion: Completion,
-    ) -> Result<JobState, StoreError> {
-        todo!()
-    }
-
-    /// The attempt failed: retry or dead letter, by policy.
-    pub async fn fail(
-        &self,
-        job: JobId,
-        fence: &Fence,
-        failure: Failure,
-    ) -> Result<JobState, StoreError> {
-        todo!()
-    }
-
-    /// The worker gives the job back; no attempt is used.
-    pub async fn release(&self, job: JobId, fence: &Fence) -> Result<(), StoreError> {
-        todo!()
-    }
-
-    /// Which of these claims the session still holds; for heartbeats and log appends.
-    pub async fn held(&self, session: &SessionId) -> Result<Vec<(JobId, u32)>, StoreError> {
-        todo!()
-    }
-
-    /// Retries that are due go back to their queues; returns how many.
-    pub async fn promote_due(&self) -> Result<u32, StoreError> {
-        todo!()
-    }
-
-    /// Cancels every live job of a pipeline and the pipeline; returns how many jobs.
-    pub async fn cancel_pipeline(
-        &self,
-        pipeline: PipelineId,
-        actor: &str,
-        reason: &str,
-    ) -> Result<u32, StoreError> {
-        todo!()
-    }
-
-    /// Replays a dead letter as a new job.
-    pub async fn replay(&self, job: JobId, actor: &str, reason: &str) -> Result<JobId, StoreError> {
-        todo!()
-    }
-
-    /// Dismisses a dead letter.
-    pub async fn dismiss(&self, job: JobId, actor: &str, reason: &str) -> Result<(), StoreError> {
-        todo!()
-    }
-
-    /// Exports that wait, oldest first, at most `limit`, that are due.
-    pub async fn pending_exports(&self, limit: u32) -> Result<Vec<PendingExport>, StoreError> {
-        todo!()
-    }
-
-    /// The export folder is complete: the publish stage moves on.
-    pub async fn export_done(&self, id: i64, folder: &str) -> Result<(), StoreError> {
-        todo!()
-    }
-
-    /// The export failed; it is tried again later.
-    pub async fn export_failed(&self, id: i64, why: &str) -> Result<(), StoreError> {
-        todo!()
-    }
-
-    /// Events after `seq`, oldest first.
-    pub async fn events_after(&self, seq: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
-        todo!()
-    }
-
-    /// What a live client starts from. Progress and lease times are filled in by the coordinator.
-    pub async fn snapshot(&self, pipelines: u32) -> Result<Snapshot, StoreError> {
-        todo!()
-    }
-
-    /// Newest pipelines first.
-    pub async fn pipelines(&self, page: Page) -> Result<Vec<PipelineView>, StoreError> {
-        todo!()
-    }
-
-    /// One pipeline in full.
-    pub async fn pipeline(&self, pipeline: PipelineId) -> Result<PipelineDetail, StoreError> {
-        todo!()
-    }
-
-    /// Newest jobs first, of one state or all.
-    pub async fn jobs(
-        &self,
-        state: Option<JobState>,
-        page: Page,
-    ) -> Result<Vec<JobView>, StoreError> {
-        todo!()
-    }
-
-    /// One job in full.
-    pub async fn job(&self, job: JobId) -> Result<JobDetail, StoreError> {
-        todo!()
-    }
-
-    /// Dead letters, newest first; `all` includes the settled ones.
-    pub async fn dead_letters(
-        &self,
-        all: bool,
-        page: Page,
-    ) -> Result<Vec<DeadLetterView>, StoreError> {
-        todo!()
-    }
-
-    /// Counts for [`FarmStatus`]: version, farm and uptime are filled in by the coordinator.
-    pub async fn status(&self) -> Result<FarmStatus, StoreError> {
-        todo!()
-    }
-
-    /// Whether every one of these is referred to by a source or an output.
-    pub async fn known_artifacts(
-        &self,
-        checksums: Vec<Checksum>,
-    ) -> Result<Vec<Checksum>, StoreError> {
-        todo!()
+        self.writer.committed()
     }
 
     /// Ends the writer after what is queued, checkpoints the write-ahead log, closes the database.
     pub async fn close(&self) {
-        todo!()
+        self.readers.close();
+        self.writer.close().await;
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").finish_non_exhaustive()
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DiskFull) => Self::DiskFull,
+            _ => Self::Sqlite(error.to_string()),
+        }
+    }
+}
+
+impl StoreError {
+    /// The same outcome for another caller of the same commit.
+    fn again(&self) -> Self {
+        match self {
+            Self::DiskFull => Self::DiskFull,
+            other => Self::Sqlite(other.to_string()),
+        }
     }
 }

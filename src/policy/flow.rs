@@ -1,0 +1,133 @@
+//! How work runs from stage to stage: parts of a stage, what a stage reads, what is published.
+
+use crate::model::{AssetKind, Chunk, Stage};
+use crate::recipes::{FilmPolicy, Recipe};
+
+/// Where jobs of a stage wait.
+pub const fn queue(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Render => "render.preview",
+        _ => stage.as_str(),
+    }
+}
+
+/// The jobs of one stage; empty means that the stage is skipped.
+pub fn fan_out(
+    recipe: &Recipe,
+    stage: Stage,
+    kind: Option<AssetKind>,
+    frame_count: Option<u32>,
+) -> Vec<Chunk> {
+    match recipe.rule(stage) {
+        Some(rule) if rule.applies_to(kind) => {}
+        _ => return Vec::new(),
+    }
+    if stage != Stage::Render {
+        return vec![Chunk::Whole];
+    }
+    let settings = &recipe.settings;
+    let film = settings.film != FilmPolicy::Never
+        && recipe.rule(Stage::Assemble).is_some_and(|rule| rule.applies_to(kind));
+    let frames = match kind {
+        Some(AssetKind::Mesh) => settings.turntable_frames,
+        Some(AssetKind::Sequence) if film => frame_count.unwrap_or(0),
+        _ => 0,
+    };
+    std::iter::once(Chunk::Still).chain(chunks(frames, settings.chunk_frames)).collect()
+}
+
+/// `1..=frames` cut into runs of at most `size`.
+fn chunks(frames: u32, size: u32) -> impl Iterator<Item = Chunk> {
+    let size = size.max(1);
+    (0..frames.div_ceil(size)).map(move |index| {
+        let first = index * size + 1;
+        Chunk::Frames { first, last: first.saturating_add(size - 1).min(frames) }
+    })
+}
+
+/// What a stage reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reads {
+    /// The source files.
+    pub source: bool,
+    /// Files of these stages.
+    pub stages: &'static [Stage],
+}
+
+/// What a stage reads.
+pub const fn reads(stage: Stage) -> Reads {
+    match stage {
+        Stage::Ingest => Reads { source: true, stages: &[] },
+        Stage::Inspect => Reads { source: true, stages: &[Stage::Ingest] },
+        Stage::Transform => Reads { source: true, stages: &[Stage::Ingest, Stage::Inspect] },
+        Stage::Render => Reads { source: false, stages: &[Stage::Inspect, Stage::Transform] },
+        Stage::Assemble => Reads { source: false, stages: &[Stage::Transform, Stage::Render] },
+        Stage::Publish => Reads {
+            source: false,
+            stages: &[Stage::Inspect, Stage::Transform, Stage::Render, Stage::Assemble],
+        },
+        Stage::Cleanup => Reads { source: false, stages: &[] },
+    }
+}
+
+/// Whether people get this output: results, not the steps towards them.
+pub fn is_published(made_by: Stage, name: &str) -> bool {
+    match made_by {
+        Stage::Inspect | Stage::Assemble | Stage::Publish => true,
+        Stage::Transform => name == "scene.glb",
+        Stage::Render => !name.contains('/'),
+        Stage::Ingest | Stage::Cleanup => false,
+    }
+}
+
+/// The name of the picture that stands for the whole pipeline.
+pub const STILL: &str = "still.png";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recipes::Library;
+
+    fn recipe() -> Recipe {
+        Library::load(None).unwrap().get("preview").unwrap().clone()
+    }
+
+    #[test]
+    fn chunks_cover_every_frame_once() {
+        for (frames, size) in [(0, 5), (1, 5), (5, 5), (24, 12), (25, 12), (7, 1), (3, 0)] {
+            let mut seen = Vec::new();
+            for chunk in chunks(frames, size) {
+                let Chunk::Frames { first, last } = chunk else { panic!("{chunk}") };
+                assert!(last - first < size.max(1));
+                seen.extend(first..=last);
+            }
+            assert_eq!(seen, (1..=frames).collect::<Vec<_>>(), "{frames} by {size}");
+        }
+    }
+
+    #[test]
+    fn a_mesh_turns_an_image_stands_and_a_sequence_runs() {
+        let recipe = recipe();
+        let render = |kind, frames| fan_out(&recipe, Stage::Render, Some(kind), frames).len();
+        assert_eq!(render(AssetKind::Mesh, None), 3);
+        assert_eq!(render(AssetKind::Image, None), 1);
+        assert_eq!(render(AssetKind::Sequence, Some(25)), 4);
+        assert!(fan_out(&recipe, Stage::Assemble, Some(AssetKind::Image), None).is_empty());
+        assert_eq!(fan_out(&recipe, Stage::Assemble, Some(AssetKind::Mesh), None).len(), 1);
+    }
+
+    #[test]
+    fn frames_on_the_way_to_a_film_are_not_published() {
+        assert!(is_published(Stage::Render, STILL));
+        assert!(!is_published(Stage::Render, "turntable/0001.png"));
+        assert!(!is_published(Stage::Transform, "frames/000001.png"));
+        assert!(is_published(Stage::Transform, "scene.glb"));
+    }
+
+    #[test]
+    fn a_stage_reads_only_stages_before_it() {
+        for stage in Stage::ALL {
+            assert!(reads(stage).stages.iter().all(|read| *read < stage), "{stage}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Names of logical effects: the same work has the same key, so it is done once.
+
+use crate::model::{AssetName, Checksum, Chunk, Stage};
+use crate::protocol::submit::SourceFile;
+
+/// The checksum of a file set: of every name, size and content, whatever their order.
+pub fn file_set_checksum(main_file: &str, files: &[SourceFile]) -> Checksum {
+    let mut sorted: Vec<&SourceFile> = files.iter().collect();
+    sorted.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"sawah file set 1\n");
+    for text in std::iter::once(main_file).chain(sorted.iter().map(|file| file.name.as_str())) {
+        hasher.update(&u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    for file in sorted {
+        hasher.update(&file.size_bytes.to_le_bytes());
+        hasher.update(file.checksum.as_bytes());
+    }
+    Checksum::from_bytes(*hasher.finalize().as_bytes())
+}
+
+/// The key of a job's effect, stable over attempts and pipelines:
+/// `render:dragon:v7:preview-1a2b3c4d:still:blake3:…`.
+pub fn idempotency_key(
+    stage: Stage,
+    asset: &AssetName,
+    asset_version: u32,
+    profile: &str,
+    chunk: Chunk,
+    source: Checksum,
+) -> String {
+    format!("{stage}:{asset}:v{asset_version}:{profile}:{chunk}:blake3:{source}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, content: &[u8]) -> SourceFile {
+        let size_bytes = u64::try_from(content.len()).unwrap();
+        SourceFile { name: name.into(), checksum: Checksum::of(content), size_bytes }
+    }
+
+    #[test]
+    fn a_file_set_is_its_names_and_contents_in_any_order() {
+        let (a, b) = (file("a.obj", b"1"), file("b.mtl", b"2"));
+        let set = file_set_checksum("a.obj", &[a.clone(), b.clone()]);
+        assert_eq!(set, file_set_checksum("a.obj", &[b.clone(), a.clone()]));
+        assert_ne!(set, file_set_checksum("a.obj", &[a.clone(), file("c.mtl", b"2")]));
+        assert_ne!(set, file_set_checksum("a.obj", &[a.clone(), file("b.mtl", b"3")]));
+        assert_ne!(set, file_set_checksum("b.mtl", &[a, b]));
+    }
+}

@@ -1,0 +1,248 @@
+//! How a pipeline moves on: parts of a stage are counted, the next stage's jobs are created in
+//! the transaction in which the stage before ends.
+
+use super::StoreError;
+use super::audit;
+use super::columns::from_json;
+use super::transition::count;
+use super::writer::Tx;
+use crate::model::{
+    AssetKind, AssetName, Checksum, Chunk, JobId, PipelineId, PipelineStatus, Stage, StageStatus,
+    TraceId,
+};
+use crate::policy::{flow, keys, matching, retry};
+use crate::protocol::event::Change;
+use crate::recipes::Recipe;
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// What moving on needs to know of a pipeline.
+#[derive(Debug, Clone)]
+pub(super) struct PipelineRow {
+    pub(super) id: PipelineId,
+    pub(super) asset: AssetName,
+    pub(super) asset_id: i64,
+    pub(super) version_id: i64,
+    pub(super) asset_version: u32,
+    pub(super) generation: u64,
+    pub(super) published_version: u32,
+    pub(super) checksum: Checksum,
+    pub(super) main_file: String,
+    pub(super) recipe: Recipe,
+    pub(super) profile: String,
+    pub(super) kind: Option<AssetKind>,
+    pub(super) frame_count: Option<u32>,
+    pub(super) status: PipelineStatus,
+    pub(super) still: Option<Checksum>,
+    pub(super) trace_id: TraceId,
+    pub(super) source_ref: String,
+}
+
+/// Reads one pipeline.
+pub(super) fn pipeline(db: &Connection, id: PipelineId) -> Result<PipelineRow, StoreError> {
+    let found = db
+        .prepare_cached(
+            "SELECT a.name, a.id, v.id, v.version, a.generation, a.published_version, v.checksum,
+                v.main_file, p.recipe, p.profile, p.kind, p.frame_count, p.status, p.still,
+                p.trace_id, p.source_ref
+             FROM pipeline p JOIN asset_version v ON v.id = p.asset_version
+                JOIN asset a ON a.id = v.asset
+             WHERE p.id = ?1",
+        )?
+        .query_row([id], |row| {
+            let recipe: String = row.get(8)?;
+            Ok((
+                recipe,
+                PipelineRow {
+                    id,
+                    asset: row.get(0)?,
+                    asset_id: row.get(1)?,
+                    version_id: row.get(2)?,
+                    asset_version: row.get(3)?,
+                    generation: row.get::<_, i64>(4)?.unsigned_abs(),
+                    published_version: row.get(5)?,
+                    checksum: row.get(6)?,
+                    main_file: row.get(7)?,
+                    recipe: Recipe {
+                        name: String::new(),
+                        description: String::new(),
+                        settings: crate::recipes::Settings::default(),
+                        stages: Vec::new(),
+                    },
+                    profile: row.get(9)?,
+                    kind: row.get(10)?,
+                    frame_count: row.get(11)?,
+                    status: row.get(12)?,
+                    still: row.get(13)?,
+                    trace_id: row.get(14)?,
+                    source_ref: row.get(15)?,
+                },
+            ))
+        })
+        .optional()?;
+    let (recipe, row) = found.ok_or_else(|| StoreError::NotFound(format!("pipeline {id}")))?;
+    Ok(PipelineRow { recipe: from_json(&recipe)?, ..row })
+}
+
+/// Begins `stage` or the first one after it that has something to do; without one the pipeline
+/// has succeeded.
+pub(super) fn begin(
+    tx: &Tx<'_>,
+    pipeline: &PipelineRow,
+    stage: Stage,
+    actor: &str,
+) -> Result<(), StoreError> {
+    for stage in Stage::ALL.into_iter().filter(|other| *other >= stage) {
+        if pipeline.recipe.rule(stage).is_none() {
+            continue;
+        }
+        let chunks = flow::fan_out(&pipeline.recipe, stage, pipeline.kind, pipeline.frame_count);
+        if chunks.is_empty() {
+            set_stage(tx, pipeline.id, stage, StageStatus::Skipped, actor)?;
+            continue;
+        }
+        // The export folder is a part of publish beside its job.
+        let exports = u32::from(stage == Stage::Publish);
+        let jobs = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+        tx.db
+            .prepare_cached("UPDATE stage SET parts_total = ?1 WHERE pipeline = ?2 AND stage = ?3")?
+            .execute(params![jobs.saturating_add(exports), pipeline.id, stage])?;
+        set_stage(tx, pipeline.id, stage, StageStatus::Running, actor)?;
+        for chunk in chunks {
+            create_job(tx, pipeline, stage, chunk, None, actor)?;
+        }
+        return Ok(());
+    }
+    set_pipeline(tx, pipeline, PipelineStatus::Succeeded, actor)
+}
+
+/// Creates one job in its queue.
+pub(super) fn create_job(
+    tx: &Tx<'_>,
+    pipeline: &PipelineRow,
+    stage: Stage,
+    chunk: Chunk,
+    replay_of: Option<JobId>,
+    actor: &str,
+) -> Result<JobId, StoreError> {
+    let key = keys::idempotency_key(
+        stage,
+        &pipeline.asset,
+        pipeline.asset_version,
+        &pipeline.profile,
+        chunk,
+        pipeline.checksum,
+    );
+    tx.db
+        .prepare_cached(
+            "INSERT INTO job (pipeline, stage, chunk, queue, class, state, ready_ms,
+                idempotency_key, replay_of, created_ms, updated_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, 'queued', ?6, ?7, ?8, ?6, ?6)",
+        )?
+        .execute(params![
+            pipeline.id,
+            stage,
+            chunk,
+            flow::queue(stage),
+            matching::resource_class(stage, pipeline.kind).code(),
+            tx.now.wall_ms,
+            key,
+            replay_of,
+        ])?;
+    let job = JobId(tx.db.last_insert_rowid());
+    count(tx, "queued", 1)?;
+    audit::record(
+        tx,
+        actor,
+        &Change::JobCreated {
+            job,
+            pipeline: pipeline.id,
+            stage,
+            chunk,
+            queue: flow::queue(stage).to_owned(),
+            max_attempts: retry::MOST_ATTEMPTS,
+            replay_of,
+        },
+    )?;
+    Ok(job)
+}
+
+/// Counts one part of a stage as done; the last one ends the stage and begins the next.
+pub(super) fn part_done(
+    tx: &Tx<'_>,
+    pipeline: &PipelineRow,
+    stage: Stage,
+    actor: &str,
+) -> Result<(), StoreError> {
+    let (total, done): (u32, u32) = tx
+        .db
+        .prepare_cached(
+            "UPDATE stage SET parts_done = parts_done + 1 WHERE pipeline = ?1 AND stage = ?2
+             RETURNING parts_total, parts_done",
+        )?
+        .query_row(params![pipeline.id, stage], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if done < total {
+        return stage_changed(tx, pipeline.id, stage, actor);
+    }
+    set_stage(tx, pipeline.id, stage, StageStatus::Succeeded, actor)?;
+    match Stage::ALL.into_iter().find(|next| *next > stage) {
+        Some(next) => begin(tx, pipeline, next, actor),
+        None => set_pipeline(tx, pipeline, PipelineStatus::Succeeded, actor),
+    }
+}
+
+/// Sets the status of a stage.
+pub(super) fn set_stage(
+    tx: &Tx<'_>,
+    pipeline: PipelineId,
+    stage: Stage,
+    status: StageStatus,
+    actor: &str,
+) -> Result<(), StoreError> {
+    tx.db
+        .prepare_cached("UPDATE stage SET status = ?1 WHERE pipeline = ?2 AND stage = ?3")?
+        .execute(params![status, pipeline, stage])?;
+    stage_changed(tx, pipeline, stage, actor)
+}
+
+fn stage_changed(
+    tx: &Tx<'_>,
+    pipeline: PipelineId,
+    stage: Stage,
+    actor: &str,
+) -> Result<(), StoreError> {
+    let change = tx
+        .db
+        .prepare_cached(
+            "SELECT status, parts_total, parts_done FROM stage WHERE pipeline = ?1 AND stage = ?2",
+        )?
+        .query_row(params![pipeline, stage], |row| {
+            Ok(Change::StageChanged {
+                pipeline,
+                stage,
+                status: row.get(0)?,
+                parts_total: row.get(1)?,
+                parts_done: row.get(2)?,
+            })
+        })?;
+    audit::record(tx, actor, &change)
+}
+
+/// Sets the status of a pipeline; the audit also carries its kind and still.
+pub(super) fn set_pipeline(
+    tx: &Tx<'_>,
+    pipeline: &PipelineRow,
+    status: PipelineStatus,
+    actor: &str,
+) -> Result<(), StoreError> {
+    let finished = (status != PipelineStatus::Running).then_some(tx.now.wall_ms);
+    tx.db
+        .prepare_cached("UPDATE pipeline SET status = ?1, finished_ms = ?2 WHERE id = ?3")?
+        .execute(params![status, finished, pipeline.id])?;
+    let change = Change::PipelineChanged {
+        pipeline: pipeline.id,
+        status,
+        kind: pipeline.kind,
+        still: pipeline.still,
+    };
+    audit::record(tx, actor, &change)
+}

@@ -1,0 +1,204 @@
+//! Tests of the verbs on a real database, with a clock that the test moves.
+
+mod fencing;
+mod flow;
+mod retries;
+mod writing;
+
+use super::{Page, SessionRecord, Store};
+use crate::clock::Clock;
+use crate::model::{AssetKind, Checksum, JobState, Now, SessionId, Stage, state};
+use crate::protocol::event::Change;
+use crate::protocol::submit::{SourceFile, Submission, Submitted};
+use crate::protocol::work::{
+    Assignment, Capabilities, Completion, Failure, Fence, OutputFile, StageReport,
+};
+use crate::recipes::{Library, Recipe};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
+
+/// A clock that stands until it is moved.
+pub(super) struct TestClock(Mutex<Now>);
+
+impl Clock for TestClock {
+    fn now(&self) -> Now {
+        *self.0.lock().unwrap()
+    }
+}
+
+/// A store in its own folder.
+pub(super) struct Farm {
+    pub(super) folder: TempDir,
+    pub(super) clock: Arc<TestClock>,
+    pub(super) store: Store,
+    sessions: u8,
+}
+
+impl Farm {
+    pub(super) fn open() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let now = Now { wall_ms: 1_800_000_000_000, mono_ms: 0 };
+        let clock = Arc::new(TestClock(Mutex::new(now)));
+        let store = Store::open(folder.path(), Arc::clone(&clock) as Arc<dyn Clock>).unwrap();
+        Self { folder, clock, store, sessions: 0 }
+    }
+
+    pub(super) fn pass_ms(&self, ms: i64) {
+        let mut now = self.clock.0.lock().unwrap();
+        now.wall_ms += ms;
+        now.mono_ms += ms.unsigned_abs();
+    }
+
+    pub(super) async fn worker(&mut self, name: &str, gpus: &[&str]) -> SessionRecord {
+        self.sessions += 1;
+        let session = SessionId::from_random([self.sessions; 16]);
+        let capabilities = capabilities(gpus);
+        self.store
+            .open_session(session, name.into(), format!("folder of {name}"), capabilities)
+            .await
+            .unwrap()
+    }
+
+    pub(super) async fn submit(&self, asset: &str, content: &str) -> Submitted {
+        self.store.submit(submission(asset, content), recipe(), [7; 16]).await.unwrap()
+    }
+
+    pub(super) async fn claim(&self, worker: &SessionRecord, max: u32) -> Vec<Assignment> {
+        self.store.claim(&worker.id, max, vec![worker.capabilities.clone()]).await.unwrap()
+    }
+
+    /// Claims one job and starts it.
+    pub(super) async fn begin(&self, worker: &SessionRecord) -> (Assignment, Fence) {
+        let job = self.claim(worker, 1).await.pop().expect("a job is ready");
+        let fence = Fence { session: worker.id.clone(), epoch: job.epoch };
+        self.store.start(job.job_id, &fence).await.unwrap();
+        (job, fence)
+    }
+
+    /// Runs whatever is ready until nothing is, exports included; returns the stages seen.
+    pub(super) async fn run_all(&self, worker: &SessionRecord) -> Vec<Stage> {
+        let mut seen = Vec::new();
+        loop {
+            for export in self.store.pending_exports(10).await.unwrap() {
+                self.store.export_done(export.id, "/published/here").await.unwrap();
+            }
+            let Some(job) = self.claim(worker, 1).await.pop() else { return seen };
+            let fence = Fence { session: worker.id.clone(), epoch: job.epoch };
+            self.store.start(job.job_id, &fence).await.unwrap();
+            seen.push(job.stage);
+            self.store.complete(job.job_id, &fence, result_of(&job)).await.unwrap();
+        }
+    }
+
+    pub(super) async fn fail_next(&self, worker: &SessionRecord, failure: Failure) -> JobState {
+        let (job, fence) = self.begin(worker).await;
+        self.store.fail(job.job_id, &fence, failure).await.unwrap()
+    }
+
+    /// Everything clients can see, to compare before and after.
+    pub(super) async fn all(&self) -> String {
+        let snapshot = self.store.snapshot(1_000).await.unwrap();
+        let status = self.store.status().await.unwrap();
+        format!("{snapshot:#?}{status:#?}")
+    }
+
+    /// What must hold after every verb.
+    pub(super) async fn check(&self) {
+        let events = self.store.events_after(0, usize::MAX).await.unwrap();
+        let mut states = HashMap::new();
+        let mut epochs = HashMap::new();
+        for (number, event) in (1..).zip(&events) {
+            assert_eq!(event.seq, number, "the audit has no gaps");
+            match &event.change {
+                Change::JobCreated { job, .. } => {
+                    states.insert(*job, JobState::Queued);
+                }
+                Change::JobChanged { job, from, to, verb, epoch, .. } => {
+                    assert_eq!(states.insert(*job, *to), Some(*from), "job {job}");
+                    assert_eq!(state::next(*from, *verb), Some(*to), "job {job}");
+                    let before = epochs.insert(*job, *epoch);
+                    assert!(before.is_none_or(|before| before <= *epoch), "job {job}");
+                }
+                _ => {}
+            }
+        }
+        let jobs = self.store.jobs(None, Page { before: None, limit: 1_000 }).await.unwrap();
+        for job in &jobs {
+            assert_eq!(states.get(&job.id), Some(&job.state), "job {}", job.id);
+        }
+        let counted = |wanted: &[JobState]| {
+            jobs.iter().filter(|job| wanted.contains(&job.state)).count() as u64
+        };
+        let kept = self.store.status().await.unwrap();
+        assert_eq!(kept.queued, counted(&[JobState::Queued]));
+        assert_eq!(kept.running, counted(&[JobState::Claimed, JobState::Processing]));
+        assert_eq!(kept.retrying, counted(&[JobState::RetryScheduled]));
+        let letters =
+            self.store.dead_letters(false, Page { before: None, limit: 1_000 }).await.unwrap();
+        assert_eq!(kept.dead_letters, letters.len() as u64);
+        let mut live = BTreeMap::new();
+        for job in jobs.iter().filter(|job| !job.state.is_terminal()) {
+            let key = self.store.job(job.id).await.unwrap().idempotency_key;
+            assert_eq!(live.insert(key, job.id), None, "one live job an effect");
+        }
+    }
+}
+
+pub(super) fn recipe() -> Recipe {
+    Library::load(None).unwrap().get("preview").unwrap().clone()
+}
+
+pub(super) fn capabilities(gpus: &[&str]) -> Capabilities {
+    Capabilities {
+        host: "host".into(),
+        os: "linux".into(),
+        version: "0".into(),
+        cores: 2,
+        memory_bytes: 1 << 30,
+        slots: 1,
+        gpus: gpus.iter().map(|gpu| (*gpu).to_owned()).collect(),
+        programs: Vec::new(),
+    }
+}
+
+pub(super) fn submission(asset: &str, content: &str) -> Submission {
+    Submission {
+        asset: asset.parse().unwrap(),
+        source_ref: format!("/somewhere/{asset}.glb"),
+        main_file: format!("{asset}.glb"),
+        sequence: false,
+        files: vec![SourceFile {
+            name: format!("{asset}.glb"),
+            checksum: Checksum::of(content.as_bytes()),
+            size_bytes: content.len() as u64,
+        }],
+        missing: Vec::new(),
+        recipe: None,
+        settings: BTreeMap::new(),
+        actor: "ana".into(),
+    }
+}
+
+/// A plausible result: a file named after stage and chunk.
+pub(super) fn result_of(job: &Assignment) -> Completion {
+    let name = match (job.stage, job.chunk.to_string().as_str()) {
+        (Stage::Render, "still") => "still.png".to_owned(),
+        (Stage::Transform, _) => "scene.glb".to_owned(),
+        (stage, chunk) => format!("{stage}/{}", chunk.replace(':', "-")),
+    };
+    let checksum = Checksum::of(name.as_bytes());
+    Completion {
+        outputs: vec![OutputFile {
+            name,
+            checksum,
+            size_bytes: 10,
+            media_type: "image/png".into(),
+        }],
+        report: StageReport {
+            kind: (job.stage == Stage::Ingest).then_some(AssetKind::Mesh),
+            ..StageReport::default()
+        },
+        pointer_generation: job.pointer_generation,
+    }
+}

@@ -38,8 +38,8 @@ pub fn check(name: &str) -> Result<(), BadName> {
     if name.contains('\\') {
         return bad("it has a backslash; folders are separated by '/'");
     }
-    if name.as_bytes().get(1) == Some(&b':') {
-        return bad("it begins like a drive of Windows");
+    if name.contains(':') {
+        return bad("it has a colon, which Windows keeps for drives and streams");
     }
     for part in name.split('/') {
         match part {
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn names_that_stay_inside_are_taken() {
-        for good in ["a", "textures/wood.png", "龍/..a", "a b", "turntable/0001.png", "shot:1"] {
+        for good in ["a", "textures/wood.png", "龍/..a", "a b", "turntable/0001.png"] {
             assert_eq!(check(good), Ok(()), "{good}");
         }
     }
@@ -70,8 +70,8 @@ mod tests {
         let long = "a".repeat(limits::FILE_NAME_BYTES + 1);
         let long_part = "a".repeat(PART_BYTES + 1);
         for bad in [
-            "", "/a", "..", "a/../b", "a/./b", "a//b", "a/", "a\0b", "a\nb", "a\\b", "C:/a", "c:a",
-            &long, &long_part,
+            "", "/a", "..", "a/../b", "a/./b", "a//b", "a/", "a\0b", "a\nb", "a\\b", "C:/a",
+            "shot:1", &long, &long_part,
         ] {
             assert!(check(bad).is_err(), "{bad:?}");
         }

@@ -12,6 +12,7 @@ use crate::protocol::work::{
     ClaimReply, ClaimRequest, Fence, Heartbeat, HeartbeatReply, OpenSession, Progress,
     SessionOpened,
 };
+use crate::store::StoreError;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -19,6 +20,8 @@ use std::time::Duration;
 
 /// Longest name of a worker, in bytes.
 const WORKER_NAME_BYTES: usize = 128;
+/// Longest name of a worker's own folder, in bytes.
+const INSTANCE_BYTES: usize = 256;
 /// Most jobs that one heartbeat names.
 const JOBS_PER_BEAT: usize = 1_024;
 /// Longest progress message kept, in bytes.
@@ -37,7 +40,10 @@ pub(super) async fn open(
 ) -> Result<(StatusCode, Json<SessionOpened>), Refusal> {
     check_worker(&request)?;
     let session = SessionId::from_random(super::random_bytes()?);
-    let record = farm.store.open_session(session, request.worker, request.capabilities).await?;
+    let record = farm
+        .store
+        .open_session(session, request.worker, request.instance, request.capabilities)
+        .await?;
     tracing::info!(worker = record.worker, session = %record.id, "worker joined");
     let (session, now_ms) = (record.id.clone(), farm.mono_ms());
     let mut leases = farm.leases();
@@ -62,6 +68,12 @@ fn check_worker(request: &OpenSession) -> Result<(), Refusal> {
         return Err(Refusal::invalid(
             format!("a worker's name has 1 to {WORKER_NAME_BYTES} bytes and no control characters"),
             "Start the worker with --name NAME.",
+        ));
+    }
+    if request.instance.is_empty() || request.instance.len() > INSTANCE_BYTES {
+        return Err(Refusal::invalid(
+            format!("a worker's instance has 1 to {INSTANCE_BYTES} bytes"),
+            "Install the same version of Sawah on both.",
         ));
     }
     Ok(())
@@ -103,7 +115,11 @@ pub(super) async fn heartbeat(
     if !farm.leases().renew(&session, now_ms) {
         return Err(Refusal::unknown_session());
     }
-    let held = farm.store.held(&session).await?;
+    let held = farm.store.held(&session).await.inspect_err(|error| {
+        if matches!(error, StoreError::UnknownSession) {
+            farm.leases().close(&session);
+        }
+    })?;
     let Beat { stop, orphans } = farm.leases().beat(&session, &heartbeat.running, &held, now_ms);
     for (job, epoch) in orphans {
         tracing::warn!(%session, %job, epoch, "the worker does not know of its claim: given back");

@@ -33,6 +33,13 @@ pub fn idempotency_key(
     format!("{stage}:{asset}:v{asset_version}:{profile}:{chunk}:blake3:{source}")
 }
 
+/// The folder of an export among those of its asset: `v0007` for the first publish of a version,
+/// `v0007-quick-1a2b3c4d` for another recipe or other settings of the same version, so that no
+/// publish replaces the files of another.
+pub fn export_folder(asset_version: u32, profile: &str, is_first: bool) -> String {
+    if is_first { format!("v{asset_version:04}") } else { format!("v{asset_version:04}-{profile}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,6 +47,12 @@ mod tests {
     fn file(name: &str, content: &[u8]) -> SourceFile {
         let size_bytes = u64::try_from(content.len()).unwrap();
         SourceFile { name: name.into(), checksum: Checksum::of(content), size_bytes }
+    }
+
+    #[test]
+    fn folders_of_versions_sort_as_text_and_profiles_keep_apart() {
+        assert_eq!(export_folder(7, "preview-00000000", true), "v0007");
+        assert_eq!(export_folder(7, "quick-00000000", false), "v0007-quick-00000000");
     }
 
     #[test]

@@ -81,8 +81,8 @@ pub struct PendingExport {
     pub pipeline: PipelineId,
     /// The asset's name.
     pub asset: AssetName,
-    /// The asset's version.
-    pub asset_version: u32,
+    /// The folder's name among those of the asset: `v0007`.
+    pub folder: String,
     /// What to write.
     pub files: Vec<PublishedFile>,
     /// Tries made.

@@ -6,7 +6,7 @@ use super::transition::count;
 use super::writer::Tx;
 use super::{PendingExport, Store, StoreError, advance, audit, claim};
 use crate::model::{PipelineId, Stage};
-use crate::policy::flow;
+use crate::policy::{flow, keys};
 use crate::protocol::event::Change;
 use crate::protocol::view::PublishedFile;
 use crate::protocol::work::Completion;
@@ -140,17 +140,21 @@ pub(super) fn published_files(
 
 fn pending(db: &Connection, now_ms: i64, limit: u32) -> Result<Vec<PendingExport>, StoreError> {
     let mut query = db.prepare_cached(
-        "SELECT o.id, o.pipeline, o.tries FROM outbox o
+        "SELECT o.id, o.pipeline, o.tries, NOT EXISTS (
+            SELECT 1 FROM outbox e JOIN pipeline ep ON ep.id = e.pipeline
+            WHERE e.id < o.id AND ep.asset_version = p.asset_version)
+         FROM outbox o JOIN pipeline p ON p.id = o.pipeline
          WHERE o.done_ms IS NULL AND o.next_ms <= ?1 ORDER BY o.next_ms, o.id LIMIT ?2",
     )?;
-    let rows = query
-        .query_map(params![now_ms, limit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let rows = query.query_map(params![now_ms, limit], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    })?;
     rows.map(|row| {
-        let (id, pipeline, tries) = row?;
+        let (id, pipeline, tries, is_first) = row?;
         let row = advance::pipeline(db, pipeline)?;
         let files = published_files(db, pipeline)?;
-        let (asset, asset_version) = (row.asset, row.asset_version);
-        Ok(PendingExport { id, pipeline, asset, asset_version, files, tries })
+        let folder = keys::export_folder(row.asset_version, &row.profile, is_first);
+        Ok(PendingExport { id, pipeline, asset: row.asset, folder, files, tries })
     })
     .collect()
 }

@@ -27,7 +27,12 @@ async fn open_session(farm: &Farm, worker: &str) -> SessionOpened {
         gpus: Vec::new(),
         programs: Vec::new(),
     };
-    let open = OpenSession { protocol: PROTOCOL_VERSION, worker: worker.to_owned(), capabilities };
+    let open = OpenSession {
+        protocol: PROTOCOL_VERSION,
+        worker: worker.to_owned(),
+        instance: format!("folder of {worker}"),
+        capabilities,
+    };
     farm.post("/v1/sessions", &open).await
 }
 

@@ -5,9 +5,7 @@
 use super::super::state::Shared;
 use super::driver::{Rhythm, drive};
 use crate::artifacts::ExportFile;
-use crate::model::AssetName;
 use crate::store::PendingExport;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Without a commit, retries of failed exports wait at most this long beyond their time.
@@ -35,8 +33,8 @@ async fn pass(farm: &Shared) -> Result<(), String> {
 }
 
 async fn one(farm: &Shared, export: PendingExport) -> Result<(), String> {
-    let PendingExport { id, pipeline, asset, asset_version, files, .. } = export;
-    let folder = folder(&farm.folder, &asset, asset_version);
+    let PendingExport { id, pipeline, asset, folder, files, .. } = export;
+    let folder = farm.folder.join("published").join(asset.as_str()).join(folder);
     let files: Vec<_> = files
         .into_iter()
         .map(|file| ExportFile { name: file.output, checksum: file.checksum })
@@ -55,20 +53,4 @@ async fn one(farm: &Shared, export: PendingExport) -> Result<(), String> {
         Err(why) => farm.store.export_failed(id, &why).await,
     };
     answer.map_err(|error| error.to_string())
-}
-
-fn folder(farm: &Path, asset: &AssetName, version: u32) -> PathBuf {
-    farm.join("published").join(asset.as_str()).join(format!("v{version:04}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_sort_as_text() {
-        let asset = AssetName::from_any("dragon");
-        let folder = folder(Path::new("farm"), &asset, 7);
-        assert_eq!(folder, Path::new("farm/published/dragon/v0007"));
-    }
 }

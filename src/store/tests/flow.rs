@@ -166,3 +166,23 @@ async fn a_cancelled_pipeline_has_no_live_jobs_and_refuses_their_results() {
     assert_eq!(again.outcome, SubmitOutcome::Created, "cancelled work may be asked for again");
     farm.check().await;
 }
+
+#[tokio::test]
+async fn another_profile_of_a_version_is_exported_beside_the_first() {
+    let mut farm = Farm::open();
+    let worker = farm.worker("w1", &[]).await;
+    farm.submit("dragon", "v1").await;
+    farm.run_all(&worker).await;
+    let mut other = recipe();
+    other.settings.still_px = 64;
+    let profile = other.profile();
+    farm.store.submit(submission("dragon", "v1"), other, [1; 16]).await.unwrap();
+    while let Some(job) = farm.claim(&worker, 1).await.pop() {
+        let fence = crate::protocol::work::Fence { session: worker.id.clone(), epoch: job.epoch };
+        farm.store.start(job.job_id, &fence).await.unwrap();
+        farm.store.complete(job.job_id, &fence, result_of(&job)).await.unwrap();
+    }
+    let exports = farm.store.pending_exports(10).await.unwrap();
+    let folders: Vec<_> = exports.iter().map(|export| export.folder.as_str()).collect();
+    assert_eq!(folders, [format!("v0001-{profile}")]);
+}

@@ -18,6 +18,9 @@ pub struct OpenSession {
     pub protocol: u32,
     /// The worker's stable name, unique in the farm: `render-03`.
     pub worker: String,
+    /// Names the worker's own folder, which it holds a lock on: a new session of the same worker
+    /// and instance proves that the process of the old one is dead.
+    pub instance: String,
     /// What it can do.
     pub capabilities: Capabilities,
 }

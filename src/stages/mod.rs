@@ -6,6 +6,11 @@
 pub mod dispatch;
 pub mod host;
 pub mod message;
+pub mod ingest;
+pub mod inspect;
+pub mod transform;
+pub mod render;
+pub mod assemble;
 pub mod publish;
 pub mod cleanup;
 

@@ -3,6 +3,22 @@
 //! A stage reads files from `input_dir`, writes files into `output_dir` and says what it made. It
 //! knows no network and no store, so that it can crash alone.
 
+pub mod dispatch;
+pub mod host;
+pub mod message;
+pub mod ingest;
+pub mod inspect;
+pub mod transform;
+pub mod render;
+pub mod assemble;
+pub mod publish;
+pub mod cleanup;
+
+pub use dispatch::run;
+
+#[cfg(test)]
+pub(crate) mod fixture;
+
 use crate::protocol::work::{Assignment, Failure, StageReport};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -1,1 +1,25 @@
-//! To be written.
+//! The worker: claims jobs from a coordinator and runs each in a stage host.
+//!
+//! Reading order: [`agent`] (one session after the other), `session` (lease, heartbeat, claims),
+//! `attempt` (one job), [`process`] (the stage host), [`lease`] (when to stop by itself).
+
+pub mod bounds;
+pub mod config;
+pub mod names;
+pub mod api;
+pub mod transfer;
+pub mod cache;
+pub mod staging;
+pub mod capabilities;
+pub mod lines;
+pub mod lease;
+pub mod running;
+pub mod process;
+pub mod outputs;
+pub mod logs;
+pub mod agent;
+mod attempt;
+mod session;
+
+pub use agent::run;
+pub use config::{WorkerConfig, WorkerError, default_slots};

@@ -1,0 +1,117 @@
+//! Real hosts: this test binary is started again and serves as one.
+
+use super::*;
+use crate::model::Stage;
+use crate::stages::fixture::request;
+use crate::stages::{Produced, StageOutput};
+use rustix::process::{Pid, Signal};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// What the child does; unset in a normal test run.
+const ROLE: &str = "SAWAH_TEST_HOST";
+
+/// Runs as the child of the other tests.
+#[test]
+fn child() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    let done = serve(&move |_request, reporter| match role.as_str() {
+        "works" => {
+            reporter.progress(50.0, "half");
+            reporter.progress(10.0, "never back");
+            reporter.log("one\ntwo");
+            let file = Produced { name: "a.png".to_owned(), media_type: "image/png".to_owned() };
+            Ok(StageOutput { files: vec![file], ..StageOutput::default() })
+        }
+        "panics" => panic!("no such corner"),
+        "allocates" => {
+            let bytes = vec![1_u8; 8 << 30];
+            Err(Failure::new(Reason::Unexpected, format!("got {} bytes", bytes.len())))
+        }
+        _ => {
+            let mut grandchild = Command::new("sleep").arg("1000").spawn().unwrap();
+            reporter.log(&format!("grandchild {}", grandchild.id()));
+            let ended = grandchild.wait();
+            Err(Failure::new(Reason::Unexpected, format!("the grandchild ended: {ended:?}")))
+        }
+    });
+    std::process::exit(i32::from(!done));
+}
+
+fn start(role: &str, memory_bytes: u64) -> Child {
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    let (module, _) = name.rsplit_once("::").unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &format!("{module}::child"), "--nocapture", "--test-threads=1"])
+        .env(ROLE, role)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    let mut request = request(Stage::Inspect, Path::new("/in"), Path::new("/out"));
+    request.assignment.limits.memory_bytes = memory_bytes;
+    let mut line = serde_json::to_vec(&request).unwrap();
+    line.push(b'\n');
+    child.stdin.as_mut().unwrap().write_all(&line).unwrap();
+    child
+}
+
+/// The harness writes lines of its own: they are skipped.
+fn messages(child: &mut Child) -> impl Iterator<Item = HostMessage> + use<> {
+    BufReader::new(child.stdout.take().unwrap()).lines().filter_map(|line| {
+        let line = line.unwrap();
+        let from = line.find('{')?;
+        serde_json::from_str(&line[from..]).ok()
+    })
+}
+
+#[test]
+fn progress_never_falls_and_done_ends_with_zero() {
+    let mut child = start("works", 0);
+    let said: Vec<_> = messages(&mut child).collect();
+    let log = |line: &str| HostMessage::Log { line: line.to_owned() };
+    assert!(matches!(&said[0], HostMessage::Progress { percent: 50.0, .. }), "{said:?}");
+    assert!(matches!(&said[1], HostMessage::Progress { percent: 50.0, .. }), "{said:?}");
+    assert_eq!(said[2..4], [log("one"), log("two")]);
+    assert!(matches!(&said[4], HostMessage::Done { output } if output.files[0].name == "a.png"));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_panic_is_a_failure_with_its_words() {
+    let mut child = start("panics", 0);
+    let said: Vec<_> = messages(&mut child).collect();
+    let Some(HostMessage::Failed { failure }) = said.last() else { panic!("{said:?}") };
+    assert_eq!(failure.reason, Reason::Unexpected);
+    assert!(failure.message.contains("no such corner"), "{failure:?}");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn the_memory_limit_aborts_the_host() {
+    let mut child = start("allocates", 4 << 30);
+    assert_eq!(messages(&mut child).count(), 0);
+    assert_eq!(child.wait().unwrap().signal(), Some(Signal::ABORT.as_raw()));
+}
+
+#[test]
+fn the_end_of_standard_input_kills_the_whole_group() {
+    let mut child = start("hangs", 0);
+    let mut said = messages(&mut child);
+    let Some(HostMessage::Log { line }) = said.next() else { panic!("no log line") };
+    let grandchild: i32 = line.trim_start_matches("grandchild ").parse().unwrap();
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().signal(), Some(Signal::KILL.as_raw()));
+    // The pipe's end comes only when the grandchild, which has inherited it, is gone too.
+    assert_eq!(said.count(), 0);
+    let pid = Pid::from_raw(grandchild).unwrap();
+    // It may take a moment from the pipe's end to the process's.
+    let gone = (0..1_000_000).any(|_| {
+        std::thread::yield_now();
+        !crate::stages::fixture::is_running(pid)
+    });
+    assert!(gone);
+}

@@ -1,0 +1,104 @@
+//! The worker: one session after the other until it is told to end.
+
+use super::api::{Api, ApiError};
+use super::bounds;
+use super::cache::Cache;
+use super::capabilities;
+use super::config::{WorkerConfig, WorkerError};
+use super::session::{self, SessionEnd, Worker, pause};
+use super::staging::WorkFolder;
+use crate::model::Now;
+use crate::protocol::PROTOCOL_VERSION;
+use crate::protocol::problem::ProblemCode;
+use crate::protocol::work::{OpenSession, SessionOpened};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Works until `shutdown` is cancelled; then gives its jobs back and says goodbye.
+///
+/// A coordinator that cannot be reached is waited for. Ends early only where no work is possible:
+/// the folder cannot be used, or the coordinator refuses the worker.
+pub async fn run(config: WorkerConfig, shutdown: CancellationToken) -> Result<(), WorkerError> {
+    let api = Api::new(&config.coordinator, &config.token)?;
+    let (work_dir, cache_bytes) = (config.work_dir.clone(), config.cache_bytes);
+    let prepare = tokio::task::spawn_blocking(move || {
+        let work = WorkFolder::open(&work_dir)?;
+        let cache = Cache::open(work.root(), cache_bytes)?;
+        Ok((work, Arc::new(cache)))
+    });
+    let (work, cache) = prepare.await.unwrap_or_else(|error| {
+        Err(WorkerError::Folder {
+            what: "the work folder cannot be opened",
+            error: std::io::Error::other(error),
+            path: config.work_dir.clone(),
+        })
+    })?;
+    let probe = capabilities::probe(config.slots.max(1), config.gpus.clone());
+    let Some(capabilities) = shutdown.run_until_cancelled(probe).await else { return Ok(()) };
+    let open = OpenSession {
+        protocol: PROTOCOL_VERSION,
+        worker: config.name.clone(),
+        instance: work.instance().to_owned(),
+        capabilities,
+    };
+    let worker = Arc::new(Worker { config, api, work, cache });
+    loop {
+        let opening = open_session(&worker, &open);
+        let Some(opened) = shutdown.run_until_cancelled(opening).await else { return Ok(()) };
+        let (opened, sent) = opened?;
+        let id = opened.session.clone();
+        tracing::info!(session = %id, worker = open.worker, "session opened");
+        let end = session::live(Arc::clone(&worker), opened, sent, &shutdown).await;
+        tracing::info!(session = %id, ?end, "session ended");
+        wipe(&worker).await;
+        if end == SessionEnd::Shutdown {
+            return Ok(());
+        }
+        let gap = tokio::time::sleep(Duration::from_millis(bounds::REOPEN_GAP_MS));
+        if shutdown.run_until_cancelled(gap).await.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// Opens a session, waiting for the coordinator as long as it takes.
+async fn open_session(
+    worker: &Worker,
+    open: &OpenSession,
+) -> Result<(SessionOpened, Now), WorkerError> {
+    let mut failures = 0;
+    loop {
+        let sent = worker.config.clock.now();
+        match worker.api.open_session(open).await {
+            Ok(opened) => return Ok((opened, sent)),
+            Err(ApiError::Refused(problem)) if !passes(problem.code) => {
+                return Err(WorkerError::Refused(problem));
+            }
+            Err(error) => {
+                failures += 1;
+                if failures == 1 {
+                    tracing::warn!(%error, "no session yet, trying on");
+                }
+                pause(failures).await;
+            }
+        }
+    }
+}
+
+fn passes(code: ProblemCode) -> bool {
+    !matches!(code, ProblemCode::Unauthorized | ProblemCode::Invalid | ProblemCode::NotFound)
+}
+
+async fn wipe(worker: &Arc<Worker>) {
+    let worker = Arc::clone(worker);
+    let wiped = tokio::task::spawn_blocking(move || worker.work.wipe()).await;
+    if !matches!(wiped, Ok(Ok(()))) {
+        tracing::warn!(?wiped, "staging could not be emptied: the next start tries again");
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[path = "agent_tests.rs"]
+mod tests;

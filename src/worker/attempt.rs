@@ -1,0 +1,356 @@
+//! One attempt: fetch, start, run, verify, upload, report. Or stop, and leave nothing.
+
+use super::api::ApiError;
+use super::bounds;
+use super::logs::LogBuffer;
+use super::names::relative_path;
+use super::outputs::{self, Verified};
+use super::process::{HostEnd, HostRun, run_host};
+use super::running::{Slot, Stop, StopSignal};
+use super::session::{Session, SessionEnd, pause};
+use super::staging::AttemptFolder;
+use super::transfer::{disk_reason, upload};
+use crate::model::{JobId, Reason, Stage, limits};
+use crate::protocol::problem::{Problem, ProblemCode};
+use crate::protocol::work::{
+    Assignment, CompleteRequest, Completion, FailRequest, Failure, Fence, InputFile,
+};
+use crate::stages::message::cut;
+use crate::stages::{Reporter, StageOutput, StageRequest};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+
+/// Transfers of one attempt at once.
+const TRANSFERS: usize = 4;
+
+/// Why an attempt brought no result.
+enum End {
+    /// It failed: the coordinator hears why.
+    Failed(Failure),
+    /// It was told to stop.
+    Stopped(Stop),
+    /// The coordinator says that the job is not ours: nothing more is reported.
+    NotOurs,
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<Stop> for End {
+    fn from(stop: Stop) -> Self {
+        Self::Stopped(stop)
+    }
+}
+
+struct Attempt {
+    session: Arc<Session>,
+    request: StageRequest,
+    folder: AttemptFolder,
+    fence: Fence,
+    log: Arc<LogBuffer>,
+    slot: Slot,
+}
+
+/// Begins the attempt as a task of its own.
+pub(super) fn begin(session: &Arc<Session>, assignment: Assignment, tasks: &TaskTracker) {
+    let (job, epoch) = (assignment.job_id, assignment.epoch);
+    // Closed: the session ends, and with it the claim.
+    let Some((slot, stop)) = session.running.add(job, epoch) else { return };
+    let session = Arc::clone(session);
+    tasks.spawn(async move {
+        let fence = Fence { session: session.id.clone(), epoch };
+        tracing::info!(%job, %epoch, stage = %assignment.stage, trace = %assignment.trace_id, "attempt begins");
+        match session.worker.work.attempt(assignment.pipeline_id, job, epoch) {
+            Ok(folder) => {
+                let request = StageRequest {
+                    input_dir: folder.input(),
+                    output_dir: folder.output(),
+                    assignment,
+                };
+                let log = Arc::default();
+                Attempt { session, request, folder, fence, log, slot }.run(stop).await;
+            }
+            Err(error) => {
+                let place = session.worker.work.root().display();
+                let message = format!("the attempt's folder cannot be made: {error}: {place}");
+                let failure = Failure::new(disk_reason(&error), message);
+                report_failure(&session, job, fence, failure, stop).await;
+            }
+        }
+    });
+}
+
+impl Attempt {
+    fn job(&self) -> JobId {
+        self.request.assignment.job_id
+    }
+
+    async fn run(self, mut stop: StopSignal) {
+        let job = self.job();
+        let ship = {
+            let (session, log, fence) =
+                (Arc::clone(&self.session), Arc::clone(&self.log), self.fence.clone());
+            async move { log.ship(&session.worker.api, job, &fence).await }
+        };
+        let ship = AbortOnDropHandle::new(tokio::spawn(ship));
+        let result = self.work(&mut stop).await;
+        if let Err(End::Failed(failure)) = &result {
+            self.log.push(&format!("{}: {}", failure.reason, failure.message));
+        }
+        self.log.close();
+        if !matches!(result, Err(End::Stopped(Stop::Lost) | End::NotOurs)) {
+            // After the report the coordinator takes no more lines of this attempt.
+            let wait = Duration::from_millis(bounds::LOG_FINISH_MS);
+            let _ = stop.guard(tokio::time::timeout(wait, ship)).await;
+        }
+        self.report(result, stop).await;
+        let folder = self.folder.clone();
+        let removed = tokio::task::spawn_blocking(move || folder.remove()).await;
+        if !matches!(removed, Ok(Ok(()))) {
+            tracing::warn!(%job, ?removed, "the attempt's folder stays until the next start");
+        }
+        drop(self.slot);
+    }
+
+    async fn work(&self, stop: &mut StopSignal) -> Result<Completion, End> {
+        self.slot.progress(0.0, "fetching files");
+        stop.guard(self.fetch_inputs()).await??;
+        self.start(stop).await?;
+        self.log.push(&format!(
+            "attempt {} of job {} ({} {}) on {}",
+            self.request.assignment.attempt,
+            self.job(),
+            self.request.assignment.stage,
+            self.request.assignment.chunk,
+            self.session.worker.config.name,
+        ));
+        let output = self.run_stage(stop).await?;
+        self.slot.progress(100.0, "storing files");
+        let verified = stop.guard(self.verify(output.clone())).await??;
+        stop.guard(self.upload(&verified)).await??;
+        Ok(Completion {
+            outputs: verified.into_iter().map(|verified| verified.file).collect(),
+            report: outputs::bounded(output.report),
+            pointer_generation: self.request.assignment.pointer_generation,
+        })
+    }
+
+    async fn fetch_inputs(&self) -> Result<(), Failure> {
+        stream::iter(self.request.assignment.dependencies.iter().map(Ok))
+            .try_for_each_concurrent(TRANSFERS, |file| self.fetch(file))
+            .await
+    }
+
+    async fn fetch(&self, file: &InputFile) -> Result<(), Failure> {
+        let name = relative_path(&file.name).ok_or_else(|| {
+            let name = cut(&file.name, limits::FILE_NAME_BYTES);
+            Failure::new(
+                Reason::ReferenceOutside,
+                format!("an input has a name that is not allowed: {name}"),
+            )
+        })?;
+        let stage = file.made_by.map_or("source", Stage::as_str);
+        let target = self.folder.input().join(stage).join(name);
+        if let Some(folder) = target.parent() {
+            tokio::fs::create_dir_all(folder).await.map_err(|error| {
+                let message =
+                    format!("an input folder cannot be made: {error}: {}", folder.display());
+                Failure::new(disk_reason(&error), message)
+            })?;
+        }
+        let worker = &self.session.worker;
+        worker
+            .cache
+            .fetch(&worker.api, file.checksum, file.size_bytes, &target)
+            .await
+            .map_err(|error| error.into_failure(&format!("cannot fetch {stage}/{}", file.name)))
+    }
+
+    async fn start(&self, stop: &mut StopSignal) -> Result<(), End> {
+        let mut asked = 0_u32;
+        let call = || {
+            asked += 1;
+            self.session.worker.api.start(self.job(), &self.fence)
+        };
+        match until_answered(&self.session, stop, call).await? {
+            Ok(()) => Ok(()),
+            // An answer was lost, and the work counts as begun already.
+            Err(problem) if problem.code == ProblemCode::Conflict && asked > 1 => Ok(()),
+            Err(problem) => Err(refused("the start", &problem).into()),
+        }
+    }
+
+    async fn run_stage(&self, stop: &mut StopSignal) -> Result<StageOutput, End> {
+        let worker = &self.session.worker;
+        let run = HostRun {
+            program: &worker.config.stage_host,
+            request: &self.request,
+            temporary: &self.folder.temporary(),
+            reporter: self,
+        };
+        match run_host(run, stop).await {
+            HostEnd::Done(output) => Ok(output),
+            HostEnd::Failed(failure) => Err(failure.into()),
+            HostEnd::Stopped(stop) => Err(stop.into()),
+        }
+    }
+
+    async fn verify(&self, output: StageOutput) -> Result<Vec<Verified>, Failure> {
+        let folder = self.folder.output();
+        tokio::task::spawn_blocking(move || outputs::verify(&folder, &output)).await.unwrap_or_else(
+            |error| {
+                let message = format!("the outputs could not be verified: {error}");
+                Err(Failure::new(Reason::Unexpected, message))
+            },
+        )
+    }
+
+    async fn upload(&self, verified: &[Verified]) -> Result<(), Failure> {
+        stream::iter(verified)
+            .map(Ok)
+            .try_for_each_concurrent(TRANSFERS, |output| self.upload_one(output))
+            .await
+    }
+
+    async fn upload_one(&self, output: &Verified) -> Result<(), Failure> {
+        let worker = &self.session.worker;
+        let (checksum, size_bytes) = (output.file.checksum, output.file.size_bytes);
+        upload(&worker.api, &output.path, checksum, size_bytes)
+            .await
+            .map_err(|error| error.into_failure(&format!("cannot store {}", output.file.name)))?;
+        // The next stage likely runs here: it need not fetch what was made here.
+        let (cache, path) = (Arc::clone(&worker.cache), output.path.clone());
+        let adopt = move || cache.adopt(checksum, size_bytes, &path);
+        let _ = tokio::task::spawn_blocking(adopt).await;
+        Ok(())
+    }
+
+    async fn report(&self, result: Result<Completion, End>, mut stop: StopSignal) {
+        let job = self.job();
+        let end = match result {
+            Ok(completion) => match self.complete(completion, &mut stop).await {
+                Ok(()) => {
+                    tracing::info!(%job, epoch = %self.fence.epoch, "attempt succeeded");
+                    return;
+                }
+                Err(end) => end,
+            },
+            Err(end) => end,
+        };
+        match end {
+            End::Failed(failure) => {
+                report_failure(&self.session, job, self.fence.clone(), failure, stop).await;
+            }
+            End::Stopped(Stop::Shutdown) => release(&self.session, job, &self.fence).await,
+            End::Stopped(Stop::Lost) | End::NotOurs => {
+                tracing::info!(%job, epoch = %self.fence.epoch, "attempt stopped, nothing reported");
+            }
+        }
+    }
+
+    async fn complete(&self, completion: Completion, stop: &mut StopSignal) -> Result<(), End> {
+        let request = CompleteRequest { fence: self.fence.clone(), completion };
+        let call = || self.session.worker.api.complete(self.job(), &request);
+        match until_answered(&self.session, stop, call).await? {
+            Ok(()) => Ok(()),
+            Err(problem) => {
+                let mut failure = refused("the result", &problem);
+                let publish = self.request.assignment.stage == Stage::Publish;
+                if publish && problem.code == ProblemCode::Conflict && problem.reason.is_none() {
+                    failure = Failure::new(Reason::PublishConflict, failure.message);
+                }
+                Err(failure.into())
+            }
+        }
+    }
+}
+
+impl Reporter for Attempt {
+    fn progress(&self, percent: f32, message: &str) {
+        let percent = if percent.is_finite() { percent.clamp(0.0, 100.0) } else { 0.0 };
+        self.slot.progress(percent, cut(message, limits::MESSAGE_BYTES));
+    }
+
+    fn log(&self, line: &str) {
+        self.log.push(line);
+    }
+}
+
+/// Reports a failure for as long as the lease allows.
+async fn report_failure(
+    session: &Session,
+    job: JobId,
+    fence: Fence,
+    mut failure: Failure,
+    mut stop: StopSignal,
+) {
+    failure.message = cut(&failure.message, limits::MESSAGE_BYTES).to_owned();
+    tracing::warn!(%job, epoch = %fence.epoch, reason = %failure.reason, message = failure.message, "attempt failed");
+    let request = FailRequest { fence, failure };
+    let call = || session.worker.api.fail(job, &request);
+    match until_answered(session, &mut stop, call).await {
+        Ok(Ok(())) | Err(End::Failed(_) | End::NotOurs | End::Stopped(Stop::Lost)) => {}
+        Ok(Err(problem)) => {
+            tracing::error!(%job, problem = problem.message, "the coordinator refuses a failure");
+        }
+        Err(End::Stopped(Stop::Shutdown)) => release(session, job, &request.fence).await,
+    }
+}
+
+/// Gives the job back, once: closing the session does the same.
+async fn release(session: &Session, job: JobId, fence: &Fence) {
+    let call = session.worker.api.release(job, fence);
+    match tokio::time::timeout(Duration::from_millis(bounds::GOODBYE_MS), call).await {
+        Ok(Ok(())) => tracing::info!(%job, epoch = %fence.epoch, "job given back"),
+        Ok(Err(error)) => tracing::info!(%job, %error, "the job could not be given back"),
+        Err(_) => tracing::info!(%job, "the job could not be given back in time"),
+    }
+}
+
+/// Repeats a call until the coordinator has answered it, for as long as the lease allows.
+async fn until_answered<F: Future<Output = Result<(), ApiError>>>(
+    session: &Session,
+    stop: &mut StopSignal,
+    mut call: impl FnMut() -> F,
+) -> Result<Result<(), Problem>, End> {
+    let mut failures = 0;
+    loop {
+        stop.guard(session.proven()).await?;
+        let mut calling = std::pin::pin!(call());
+        let answer = match stop.guard(&mut calling).await {
+            // What is on its way may arrive: otherwise done work would be given back.
+            Err(Stop::Shutdown) => {
+                let wait = Duration::from_millis(bounds::GOODBYE_MS);
+                let answer = tokio::time::timeout(wait, calling).await;
+                answer.map_err(|_| Stop::Shutdown)?
+            }
+            answer => answer?,
+        };
+        match answer {
+            Ok(()) => return Ok(Ok(())),
+            Err(error) if error.may_pass() => {
+                failures += 1;
+                tracing::debug!(%error, failures, "a report was not taken, trying on");
+                stop.guard(pause(failures)).await?;
+            }
+            Err(ApiError::Refused(problem)) => return Ok(Err(problem)),
+            Err(error) => {
+                tracing::info!(%error, "the job is not ours any more");
+                if error == ApiError::UnknownSession {
+                    session.end(SessionEnd::Unknown);
+                }
+                return Err(End::NotOurs);
+            }
+        }
+    }
+}
+
+fn refused(what: &str, problem: &Problem) -> Failure {
+    let reason = problem.reason.unwrap_or(Reason::Unexpected);
+    Failure::new(reason, format!("the coordinator refused {what}: {}", problem.message))
+}

@@ -1,0 +1,76 @@
+//! What a worker is told, and why it ends.
+
+use super::bounds;
+use crate::clock::Clock;
+use crate::protocol::problem::Problem;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Everything a worker needs.
+#[derive(Clone)]
+pub struct WorkerConfig {
+    /// Base address of the coordinator: `http://10.0.0.5:7420`.
+    pub coordinator: String,
+    /// The farm's token.
+    pub token: String,
+    /// The worker's name, unique in the farm: a second worker of one name waits for the first's end.
+    pub name: String,
+    /// Its folder: `staging/`, `cache/` and `worker.lock` are made here.
+    pub work_dir: PathBuf,
+    /// Jobs at once, 1 or more; see [`default_slots`].
+    pub slots: u32,
+    /// Graphics adapters that can draw.
+    pub gpus: Vec<String>,
+    /// The program that is started as `PROGRAM stage-host`; usually this one.
+    pub stage_host: PathBuf,
+    /// Largest size of the content cache, in bytes.
+    pub cache_bytes: u64,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl WorkerConfig {
+    /// The default size of the content cache, in bytes.
+    pub const CACHE_BYTES: u64 = bounds::CACHE_BYTES;
+}
+
+/// Jobs at once on a machine with this many cores: half of them, at least one.
+pub fn default_slots(cores: u32) -> u32 {
+    (cores / 2).max(1)
+}
+
+/// Why a worker cannot work.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// Another worker uses the work folder.
+    #[error(
+        "another worker uses the work folder: end it, or give this one its own with --work DIR: {0}"
+    )]
+    InUse(PathBuf),
+    /// The work folder cannot be used.
+    #[error("{what}: {error}: check the folder's rights and its disk: {}", path.display())]
+    Folder {
+        /// What failed.
+        what: &'static str,
+        /// Why.
+        error: std::io::Error,
+        /// Where.
+        path: PathBuf,
+    },
+    /// The HTTP client cannot be made.
+    #[error("the HTTP client cannot be set up: {0}")]
+    Client(String),
+    /// The coordinator does not take this worker.
+    #[error("the coordinator refuses this worker: {}: {}", .0.message, .0.remedy)]
+    Refused(Problem),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_cores_but_at_least_one() {
+        assert_eq!([0, 1, 2, 3, 16].map(default_slots), [1, 1, 1, 1, 8]);
+    }
+}

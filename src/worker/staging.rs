@@ -1,0 +1,234 @@
+//! The work folder: one worker at a time, one folder an attempt, nothing left behind.
+//!
+//! `WORK/staging/<pipeline>/<job>/attempt-<epoch>/{in,out,tmp}`. The lock proves at the start that
+//! nothing of an earlier life can still use the staging, so all of it is removed. The lock file
+//! holds the folder's random name, by which the coordinator knows a worker that came back.
+
+use super::config::WorkerError;
+use crate::model::{Epoch, JobId, PipelineId};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+const LOCK: &str = "worker.lock";
+const STAGING: &str = "staging";
+const INSTANCE_DIGITS: usize = 32;
+/// Another attempt's end may remove an empty folder that this one has just made.
+const CREATE_TRIES: u32 = 16;
+
+/// A work folder that belongs to this process until it is dropped.
+#[derive(Debug)]
+pub struct WorkFolder {
+    root: PathBuf,
+    instance: String,
+    _lock: File,
+}
+
+/// The folders of one attempt.
+#[derive(Debug, Clone)]
+pub struct AttemptFolder {
+    path: PathBuf,
+}
+
+impl WorkFolder {
+    /// Takes the folder, creating it, and empties its staging.
+    pub fn open(root: &Path) -> Result<Self, WorkerError> {
+        let failed = |what, path: &Path| {
+            let path = path.to_owned();
+            move |error| WorkerError::Folder { what, error, path }
+        };
+        fs::create_dir_all(root).map_err(failed("the work folder cannot be made", root))?;
+        let root = std::path::absolute(root)
+            .map_err(failed("the work folder's path cannot be read", root))?;
+        let path = root.join(LOCK);
+        let mut lock = File::options()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(&path)
+            .map_err(failed("the work folder's lock file cannot be made", &path))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(WorkerError::InUse(root)),
+            Err(TryLockError::Error(error)) => {
+                return Err(failed("the work folder cannot be locked", &path)(error));
+            }
+        }
+        let instance = instance(&mut lock)
+            .map_err(failed("the work folder's lock file cannot be written", &path))?;
+        let folder = Self { root, instance, _lock: lock };
+        let staging = folder.root.join(STAGING);
+        folder.wipe().map_err(failed("old staging cannot be removed", &staging))?;
+        Ok(folder)
+    }
+
+    /// Where it is.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder's random name: the same for every worker that uses it, one after the other.
+    pub fn instance(&self) -> &str {
+        &self.instance
+    }
+
+    /// Removes all staging. No attempt may be alive.
+    pub fn wipe(&self) -> io::Result<()> {
+        let staging = self.root.join(STAGING);
+        if fs::symlink_metadata(&staging).is_ok_and(|found| found.is_symlink()) {
+            fs::remove_file(&staging)?;
+        }
+        match fs::remove_dir_all(&staging) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::create_dir_all(&staging)
+    }
+
+    /// Makes the empty folders of an attempt.
+    pub fn attempt(
+        &self,
+        pipeline: PipelineId,
+        job: JobId,
+        epoch: Epoch,
+    ) -> io::Result<AttemptFolder> {
+        let path = self
+            .root
+            .join(STAGING)
+            .join(pipeline.to_string())
+            .join(job.to_string())
+            .join(format!("attempt-{epoch}"));
+        let folder = AttemptFolder { path };
+        let mut tries = 0;
+        loop {
+            match folder.create() {
+                Err(error) if error.kind() == ErrorKind::NotFound && tries < CREATE_TRIES => {
+                    tries += 1;
+                }
+                result => return result.map(|()| folder),
+            }
+        }
+    }
+}
+
+/// Reads the folder's name from its locked lock file, or gives it one.
+fn instance(lock: &mut File) -> io::Result<String> {
+    let mut text = String::new();
+    // What is no text is no name either.
+    let read = Read::by_ref(lock).take(INSTANCE_DIGITS as u64 + 1).read_to_string(&mut text);
+    if read.is_ok()
+        && text.len() == INSTANCE_DIGITS
+        && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    {
+        return Ok(text);
+    }
+    let mut random = [0; INSTANCE_DIGITS / 2];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let name = format!("{:032x}", u128::from_be_bytes(random));
+    lock.rewind()?;
+    lock.set_len(0)?;
+    lock.write_all(name.as_bytes())?;
+    lock.sync_all()?;
+    Ok(name)
+}
+
+impl AttemptFolder {
+    /// What the stage reads.
+    pub fn input(&self) -> PathBuf {
+        self.path.join("in")
+    }
+
+    /// What the stage makes.
+    pub fn output(&self) -> PathBuf {
+        self.path.join("out")
+    }
+
+    /// For temporary files of the stage and its programs.
+    pub fn temporary(&self) -> PathBuf {
+        self.path.join("tmp")
+    }
+
+    fn create(&self) -> io::Result<()> {
+        fs::create_dir_all(&self.path)?;
+        for folder in [self.input(), self.output(), self.temporary()] {
+            fs::create_dir(folder)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the attempt, and the folders above it that are empty then.
+    pub fn remove(&self) -> io::Result<()> {
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut above = self.path.parent();
+        for _ in 0..2 {
+            let Some(folder) = above else { break };
+            // Not empty: another attempt of the job or pipeline is there.
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+            above = folder.parent();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_worker_is_refused_until_the_first_ends() {
+        let work = tempfile::tempdir().unwrap();
+        let first = WorkFolder::open(work.path()).unwrap();
+        let error = WorkFolder::open(work.path()).unwrap_err();
+        assert!(matches!(&error, WorkerError::InUse(path) if path == work.path()), "{error}");
+        let name = first.instance().to_owned();
+        drop(first);
+        let second = WorkFolder::open(work.path()).unwrap();
+        assert_eq!((second.instance(), name.len()), (name.as_str(), INSTANCE_DIGITS));
+        drop(second);
+        fs::write(work.path().join(LOCK), b"\xff broken").unwrap();
+        assert_ne!(WorkFolder::open(work.path()).unwrap().instance(), name);
+    }
+
+    #[test]
+    fn staging_of_an_earlier_life_goes_at_the_start() {
+        let work = tempfile::tempdir().unwrap();
+        fs::create_dir_all(work.path().join("staging/1/2/attempt-1/out")).unwrap();
+        fs::write(work.path().join("staging/1/2/attempt-1/out/half.png"), b"x").unwrap();
+        fs::write(work.path().join("other"), b"stays").unwrap();
+        let _folder = WorkFolder::open(work.path()).unwrap();
+        assert_eq!(fs::read_dir(work.path().join("staging")).unwrap().count(), 0);
+        assert!(work.path().join("other").exists());
+    }
+
+    #[test]
+    fn an_attempt_leaves_nothing_and_touches_no_other() {
+        let work = tempfile::tempdir().unwrap();
+        let folder = WorkFolder::open(work.path()).unwrap();
+        let one = folder.attempt(PipelineId(1), JobId(2), Epoch(1)).unwrap();
+        let two = folder.attempt(PipelineId(1), JobId(3), Epoch(1)).unwrap();
+        assert!(one.input().is_dir() && one.output().is_dir() && one.temporary().is_dir());
+        assert!(folder.attempt(PipelineId(1), JobId(2), Epoch(1)).is_err());
+        one.remove().unwrap();
+        one.remove().unwrap();
+        assert!(two.output().is_dir());
+        two.remove().unwrap();
+        assert_eq!(fs::read_dir(work.path().join("staging")).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_staging_is_removed_and_not_followed() {
+        let work = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("precious"), b"x").unwrap();
+        std::os::unix::fs::symlink(outside.path(), work.path().join("staging")).unwrap();
+        let _folder = WorkFolder::open(work.path()).unwrap();
+        assert!(outside.path().join("precious").exists());
+    }
+}

@@ -5,6 +5,7 @@
 
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
 use crate::model::{Checksum, PipelineId, Reason, Stage};
+use crate::policy::flow::is_published;
 use crate::protocol::work::{Failure, InputFile, StageReport};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -33,17 +34,6 @@ struct ManifestFile<'a> {
     size_bytes: u64,
     media_type: &'static str,
     made_by: Stage,
-}
-
-/// Whether a file of the stage goes to the people who wait for the asset.
-pub fn is_published(made_by: Stage, name: &str) -> bool {
-    match made_by {
-        Stage::Inspect | Stage::Assemble => true,
-        Stage::Transform => name == "scene.glb",
-        // Frames lie in folders: they are steps towards a film.
-        Stage::Render => !name.contains('/'),
-        Stage::Ingest | Stage::Publish | Stage::Cleanup => false,
-    }
 }
 
 /// Re-hashes every file, reads every picture back, writes the manifest.

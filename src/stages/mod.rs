@@ -7,6 +7,7 @@ pub mod failure;
 pub mod formats;
 pub mod ingest;
 pub mod inspect;
+mod source;
 pub mod transform;
 
 use crate::protocol::work::{Assignment, Failure, StageReport};

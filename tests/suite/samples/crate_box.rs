@@ -33,8 +33,8 @@ fn wood() -> Shape {
     wood
 }
 
-fn iron() -> Shape {
-    let mut iron = Shape::default();
+fn iron() -> (Shape, Shape) {
+    let (mut iron, mut bolts) = (Shape::default(), Shape::default());
     let lift = Mat4::from_translation(Vec3::Y * HALF);
     for corner in 0..8 {
         let sign = |bit: i32| if corner >> bit & 1 == 0 { -1.0 } else { 1.0 };
@@ -49,16 +49,19 @@ fn iron() -> Shape {
             bolt[axis] = at[axis] * (HALF + 0.014);
             let mut size = Vec3::splat(0.034);
             size[axis] = 0.014;
-            iron.cuboid(size, lift * Mat4::from_translation(bolt), 1.0);
+            bolts.cuboid(size, lift * Mat4::from_translation(bolt), 1.0);
         }
     }
-    iron
+    (iron, bolts)
 }
 
 pub(super) fn obj() -> Vec<u8> {
     let mut text = "# A crate. Made by Sawah.\nmtllib crate.mtl\n".to_owned();
     let mut corners = 1;
-    for (name, material, shape) in [("crate", "wood", wood()), ("fittings", "iron", iron())] {
+    let (plates, bolts) = iron();
+    for (name, material, shape) in
+        [("crate", "wood", wood()), ("plates", "iron", plates), ("bolts", "steel", bolts)]
+    {
         let part = shape.part(name, 0, true);
         writeln!(text, "o {name}").expect("text");
         for p in &part.positions {
@@ -87,6 +90,7 @@ pub(super) fn obj() -> Vec<u8> {
 pub(super) fn mtl() -> Vec<u8> {
     b"# Made by Sawah.\n\
       newmtl wood\nKd 1 1 1\nKs 0.1 0.1 0.1\nNs 20\nPr 0.75\nmap_Kd wood.png\n\n\
-      newmtl iron\nKd 0.32 0.33 0.36\nKs 0.5 0.5 0.5\nNs 120\nPm 1\nPr 0.42\n"
+      newmtl iron\nKd 0.32 0.33 0.36\nKs 0.5 0.5 0.5\nNs 120\nPm 1\nPr 0.42\n\n\
+      newmtl steel\nKd 0.72 0.70 0.66\nKs 0.8 0.8 0.8\nNs 300\nPm 1\nPr 0.25\n"
         .to_vec()
 }

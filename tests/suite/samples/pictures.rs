@@ -59,7 +59,8 @@ fn evening(u: f32, v: f32) -> [f32; 3] {
             return [0.022, 0.016, 0.030];
         }
         if v > far {
-            return mix([0.17, 0.075, 0.10], with_sun(u, far - 0.01), 0.22);
+            let haze = 0.9 * (-from_sun(u, SUN[1]) * 5.0).exp();
+            return [0.50 + haze, 0.20 + haze * 0.42, 0.16 + haze * 0.16];
         }
         return with_sun(u, v);
     }

@@ -11,7 +11,7 @@ use std::f32::consts::{FRAC_PI_2, TAU};
 
 const LEVELS: usize = 7;
 const SEGMENTS: usize = 84;
-const STEP: f32 = 0.27;
+const STEP: f32 = 0.30;
 const BUND: f32 = 0.055;
 
 /// Materials by their place in the scene.
@@ -52,11 +52,11 @@ fn materials() -> Vec<Material> {
     vec![
         earth,
         material("flooded paddy", [0.09, 0.20, 0.22], 0.07),
-        both_sides(material("young rice", [0.34, 0.62, 0.10], 0.6)),
+        both_sides(material("young rice", [0.20, 0.43, 0.05], 0.8)),
         Material { base_color_texture: Some(3), ..material("planks", [1.0, 1.0, 1.0], 0.7) },
         both_sides(material("thatch", [0.44, 0.29, 0.12], 0.95)),
         material("bark", [0.30, 0.21, 0.13], 0.9),
-        both_sides(material("palm leaf", [0.10, 0.34, 0.07], 0.45)),
+        both_sides(material("palm leaf", [0.055, 0.22, 0.03], 0.75)),
         Material { metallic: 1.0, ..material("brass", [0.86, 0.62, 0.26], 0.22) },
         material("slate", [0.16, 0.165, 0.18], 0.6),
         Material {
@@ -110,12 +110,12 @@ fn earth() -> Shape {
         });
     }
     let meadow = [ring(|angle| rim(3.98, angle, 0.0)), ring(|angle| outline(0, angle, -0.05, 0.0))];
-    shape.sheet(&meadow, |row, column| Vec2::new(around(column) * 16.0, 0.02 + 0.22 * row as f32));
+    shape.sheet(&meadow, |row, column| Vec2::new(around(column) * 44.0, 0.02 + 0.22 * row as f32));
     let top = LEVELS - 1;
     let yard: Vec<Vec<Vec3>> = [0.08, 0.5, 0.84]
         .map(|inwards| ring(|angle| outline(top, angle, inwards, height(top) + BUND - 0.01)))
         .to_vec();
-    shape.sheet(&yard, |row, column| Vec2::new(around(column) * 5.0, 0.05 + 0.1 * row as f32));
+    shape.sheet(&yard, |row, column| Vec2::new(around(column) * 14.0, 0.05 + 0.1 * row as f32));
     shape
 }
 
@@ -164,8 +164,8 @@ fn tuft(shape: &mut Shape, root: Vec3, luck: f32) {
     for blade in 0..3 {
         let angle = luck * 40.0 + blade as f32 * 2.2;
         let lean = Vec3::new(angle.cos(), 0.0, angle.sin());
-        let side = Vec3::new(-lean.z, 0.0, lean.x) * 0.013;
-        let tip = root + lean * 0.035 + Vec3::Y * (0.09 + 0.05 * luck);
+        let side = Vec3::new(-lean.z, 0.0, lean.x) * 0.019;
+        let tip = root + lean * 0.035 + Vec3::Y * (0.11 + 0.06 * luck);
         // Lit like the ground they stand on, so that a field is one green.
         let normal = (Vec3::Y * 2.0 + lean).normalize();
         shape.triangle([root - side, root + side, tip], normal);
@@ -230,7 +230,7 @@ fn hut() -> Hut {
     hut.wood.cuboid(Vec3::new(0.84, 0.04, 0.03), place(0.0, 0.24, 0.33), 1.6);
     roof(&mut hut.thatch, center, [0.66, 0.56], [0.34, 0.24], 0.60, 0.88);
     roof(&mut hut.thatch, center, [0.40, 0.30], [0.20, 0.015], 0.86, 1.24);
-    let mut lamp = |y: f32, r: f32| {
+    let lamp = |y: f32, r: f32| {
         let at = center.transform_point3(Vec3::new(0.52, y, 0.42));
         (at, r)
     };
@@ -355,7 +355,7 @@ pub(super) fn glb(wood: &Canvas) -> Vec<u8> {
         let ground = height(LEVELS - 1) + BUND;
         let palms = [
             ("palm", Vec3::new(-0.52, ground - 0.04, -0.86), [1.0, 1.0, 1.0], 2.6_f32),
-            ("palm, mirrored", Vec3::new(0.78, ground - 0.32, -0.98), [-0.82, 0.82, 0.82], 0.4),
+            ("palm, mirrored", Vec3::new(0.42, ground - 0.34, -1.62), [-0.82, 0.82, 0.82], 0.4),
             ("palm on the meadow", Vec3::new(-3.05, 0.0, 1.95), [0.78, 0.70, 0.78], 3.4),
         ];
         let mut roots: Vec<usize> = (0..nodes.len()).collect();

@@ -25,6 +25,10 @@ pub mod sniff;
 pub mod stl;
 mod textures;
 mod words;
+#[cfg(test)]
+mod mutations;
+#[cfg(test)]
+mod tests;
 
 pub use glb_writer::write_glb;
 pub use image_facts::{ImageFacts, image_facts};

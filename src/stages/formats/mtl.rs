@@ -183,7 +183,12 @@ fn option<'a>(map: &mut Map, text: &'a str) -> Option<&'a str> {
     let mut values = Vec::new();
     while values.len() < most {
         let trimmed = rest.trim_start();
-        let (value, after) = trimmed.split_once(char::is_whitespace)?;
+        let (value, after) = match trimmed.split_once(char::is_whitespace) {
+            Some(pair) => pair,
+            // The last word is the file.
+            None if values.len() >= least => break,
+            None => return None,
+        };
         if values.len() >= least && value.parse::<f32>().is_err() {
             break;
         }

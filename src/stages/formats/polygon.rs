@@ -90,7 +90,7 @@ mod tests {
             (1.0, 3.0),
             (0.0, 1.0),
         ]);
-        assert!((area(&comb) - 9.0).abs() < 1e-3, "{}", area(&comb));
+        assert!((area(&comb) - 10.0).abs() < 1e-3, "{}", area(&comb));
     }
 
     #[test]

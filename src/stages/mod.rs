@@ -9,6 +9,8 @@ pub mod ingest;
 pub mod inspect;
 mod source;
 pub mod transform;
+#[cfg(test)]
+mod asset_tests;
 
 use crate::protocol::work::{Assignment, Failure, StageReport};
 use serde::{Deserialize, Serialize};

@@ -2,6 +2,9 @@
 //!
 //! `SAWAH_WRITE_SAMPLES=1 cargo test --test suite samples` writes them to `assets/samples`.
 
+#![expect(clippy::expect_used, reason = "a sample that cannot be made is a bug of the code here")]
+#![expect(clippy::cast_possible_wrap, reason = "counts here are small")]
+
 mod crate_box;
 mod gear;
 mod paint;

@@ -385,7 +385,7 @@ fn float(value: &[u8], at: usize) -> Option<f32> {
 }
 
 fn window(value: &[u8]) -> Option<ExrWindow> {
-    let corner = |at: usize| number(value, at, 4).map(|bits| bits as u32 as i32);
+    let corner = |at: usize| number(value, at, 4).map(|bits| (bits as u32).cast_signed());
     Some(ExrWindow { min: [corner(0)?, corner(4)?], max: [corner(8)?, corner(12)?] })
 }
 
@@ -396,7 +396,7 @@ fn channels(value: &[u8], name: &str) -> Result<Vec<ExrChannel>, Failure> {
     while rest.first().is_some_and(|byte| *byte != 0) {
         let end = rest.iter().position(|byte| *byte == 0).ok_or_else(bad)?;
         let (text, fields) = rest.split_at(end);
-        let field = |at: usize| number(fields, at, 4).map(|value| value as u32 as i32);
+        let field = |at: usize| number(fields, at, 4).map(|value| (value as u32).cast_signed());
         let (bytes, sample) = match field(1).ok_or_else(bad)? {
             0 => (4, "uint"),
             1 => (2, "half"),

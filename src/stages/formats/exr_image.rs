@@ -67,17 +67,19 @@ impl Canvas {
     fn of(part: &ExrPart) -> Self {
         let size = part.display.size().map(|edge| usize::try_from(edge).unwrap_or(0));
         let [data, display] = [part.data.min, part.display.min].map(|corner| corner.map(i64::from));
-        let offset = match (data, display) {
-            ([data_x, data_y], [x, y]) => [data_x - x, data_y - y],
-        };
+        let ([data_x, data_y], [x, y]) = (data, display);
+        let offset = [data_x - x, data_y - y];
         let [width, height] = size;
         Self { size, offset, pixels: vec![[0.0; 4]; width.saturating_mul(height)] }
     }
 
     fn set(&mut self, at: Vec2<usize>, pixel: [f32; 4]) {
         let ([width, height], [x, y]) = (self.size, self.offset);
-        let x = usize::try_from(at.x() as i64 + x).unwrap_or(usize::MAX);
-        let y = usize::try_from(at.y() as i64 + y).unwrap_or(usize::MAX);
+        let moved = |at: usize, by: i64| {
+            let at = i64::try_from(at).ok()?.checked_add(by)?;
+            usize::try_from(at).ok()
+        };
+        let (Some(x), Some(y)) = (moved(at.x(), x), moved(at.y(), y)) else { return };
         if x < width
             && y < height
             && let Some(place) = self.pixels.get_mut(y * width + x)

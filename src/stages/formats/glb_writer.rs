@@ -130,7 +130,7 @@ impl Glb {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let mut attributes = Map::new();
-        let positions: Vec<f32> = part.positions.iter().flat_map(|p| p.to_array()).collect();
+        let positions: Vec<f32> = part.positions.iter().flat_map(Vec3::to_array).collect();
         let accessor = self.accessor(&positions, 3, "VEC3");
         let least = part.positions.iter().copied().fold(Vec3::INFINITY, Vec3::min);
         let most = part.positions.iter().copied().fold(Vec3::NEG_INFINITY, Vec3::max);
@@ -139,9 +139,9 @@ impl Glb {
             accessor.insert("max".to_owned(), json!(most.to_array()));
         }
         attributes.insert("POSITION".to_owned(), accessor.into());
-        let normals: Vec<f32> = part.normals.iter().flat_map(|n| n.to_array()).collect();
-        let uvs: Vec<f32> = part.uvs.iter().flat_map(|uv| uv.to_array()).collect();
-        let colors: Vec<f32> = part.colors.iter().flat_map(|color| color.to_array()).collect();
+        let normals: Vec<f32> = part.normals.iter().flat_map(Vec3::to_array).collect();
+        let uvs: Vec<f32> = part.uvs.iter().flat_map(glam::Vec2::to_array).collect();
+        let colors: Vec<f32> = part.colors.iter().flat_map(glam::Vec4::to_array).collect();
         for (name, values, width, kind) in [
             ("NORMAL", normals, 3, "VEC3"),
             ("TEXCOORD_0", uvs, 2, "VEC2"),
@@ -245,6 +245,6 @@ fn material_json(material: &Material, used: &mut Vec<&str>) -> Value {
     if material.unlit {
         extend("KHR_materials_unlit", json!({}));
     }
-    put(&mut all, "extensions", (!extensions.is_empty()).then(|| Value::Object(extensions)));
+    put(&mut all, "extensions", (!extensions.is_empty()).then_some(Value::Object(extensions)));
     Value::Object(all)
 }

@@ -94,7 +94,7 @@ fn exr(bytes: &[u8], name: &str) -> Result<ImageFacts, Failure> {
         format: Format::Exr.name(),
         width,
         height,
-        alpha: channels.iter().any(|channel| channel == "A" || channel.ends_with(".A")),
+        alpha: channels.iter().any(|channel| channel.rsplit('.').next() == Some("A")),
         bits: first.channels.first().map_or(0, |channel| u16::from(channel.bytes) * 8),
         channels,
         orientation: 1,

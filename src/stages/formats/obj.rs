@@ -113,11 +113,12 @@ impl<'a> Reader<'a> {
         match word {
             "v" => {
                 let (values, count) = numbers::<7>(rest.split_whitespace()).ok_or_else(bad)?;
-                let [x, y, z, a, b, c, d] = values;
-                let color = match count {
-                    0..=2 => return Err(bad()),
-                    6 => Some(Vec3::new(a, b, c)),
-                    7.. => Some(Vec3::new(b, c, d)),
+                let [x, y, z, more @ ..] = values;
+                let color = match (count, more) {
+                    (0..=2, _) => return Err(bad()),
+                    (6, [red, green, blue, _]) | (7.., [_, red, green, blue]) => {
+                        Some(Vec3::new(red, green, blue))
+                    }
                     _ => None,
                 };
                 self.positions.push(Vec3::new(x, y, z));

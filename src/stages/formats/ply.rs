@@ -232,11 +232,11 @@ impl Body<'_> {
         }
         let bits = u64::from_le_bytes(bits);
         Ok(match number {
-            Number::I8 => f64::from(bits as u8 as i8),
+            Number::I8 => f64::from((bits as u8).cast_signed()),
             Number::U8 => f64::from(bits as u8),
-            Number::I16 => f64::from(bits as u16 as i16),
+            Number::I16 => f64::from((bits as u16).cast_signed()),
             Number::U16 => f64::from(bits as u16),
-            Number::I32 => f64::from(bits as u32 as i32),
+            Number::I32 => f64::from((bits as u32).cast_signed()),
             Number::U32 => f64::from(bits as u32),
             Number::F32 => f64::from(f32::from_bits(bits as u32)),
             Number::F64 => f64::from_bits(bits),

@@ -74,6 +74,7 @@ impl SideRoot {
     }
 
     /// For the names written in another file of the set, by its name relative to the root.
+    #[must_use]
     pub fn beside(&self, name: &str) -> Self {
         let mut base: Vec<String> = name.split('/').map(str::to_owned).collect();
         base.pop();
@@ -259,9 +260,9 @@ pub(super) fn find_libraries(root: &SideRoot, rest: &str) -> Vec<(String, Lookup
 pub(super) fn find_map(root: &SideRoot, library: &str, map: &mtl::Map) -> Lookup {
     let beside = root.beside(library);
     let tries = [(&beside, &map.file), (root, &map.file), (&beside, &map.written)];
-    let found = tries.into_iter().map(|(root, name)| root.find(name));
-    let found = found.filter(|lookup| matches!(lookup, Lookup::File { .. })).next();
-    found.unwrap_or_else(|| beside.find(&map.file))
+    let mut found = tries.into_iter().map(|(root, name)| root.find(name));
+    let file = found.find(|lookup| matches!(lookup, Lookup::File { .. }));
+    file.unwrap_or_else(|| beside.find(&map.file))
 }
 
 fn scan_mtl(name: &str, path: &Path, scan: &mut Scan<'_>) -> io::Result<()> {

@@ -335,14 +335,14 @@ fn exr_keeps_its_light_and_composes_the_data_window() {
         panic!("is light")
     };
     assert_eq!((light.width, light.height), (64, 40));
-    assert_eq!(light.pixels[1_000], [1_000.0, 2.0, 0.5, 1.0]);
+    assert_eq!(Vec4::from(light.pixels[1_000]), Vec4::new(1_000.0, 2.0, 0.5, 1.0));
     // The display window moves by two pixels: two columns are cut and two stay clear.
     let moved = with_window(&exr(), "displayWindow", [2, 0, 65, 39]);
     let DecodedImage::Light(light) = picture("a.exr", &moved).expect("reads") else {
         panic!("is light")
     };
-    assert_eq!(light.pixels[0], [2.0, 2.0, 0.5, 1.0]);
-    assert_eq!(light.pixels[63], [0.0; 4]);
+    assert_eq!(Vec4::from(light.pixels[0]), Vec4::new(2.0, 2.0, 0.5, 1.0));
+    assert_eq!(Vec4::from(light.pixels[63]), Vec4::ZERO);
 }
 
 /// Replaces a window in the header of an EXR.

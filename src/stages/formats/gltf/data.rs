@@ -214,9 +214,9 @@ fn number(component: ComponentType, normalized: bool, bytes: &[u8]) -> f32 {
     let signed = |value: f32, full: f32| if normalized { (value / full).max(-1.0) } else { value };
     let unsigned = |value: f32, full: f32| if normalized { value / full } else { value };
     match component {
-        ComponentType::I8 => signed(f32::from(bits as u8 as i8), 127.0),
+        ComponentType::I8 => signed(f32::from((bits as u8).cast_signed()), 127.0),
         ComponentType::U8 => unsigned(f32::from(bits as u8), 255.0),
-        ComponentType::I16 => signed(f32::from(bits as u16 as i16), 32_767.0),
+        ComponentType::I16 => signed(f32::from((bits as u16).cast_signed()), 32_767.0),
         ComponentType::U16 => unsigned(f32::from(bits as u16), 65_535.0),
         ComponentType::U32 => bits as f32,
         ComponentType::F32 => f32::from_bits(bits),

@@ -48,7 +48,7 @@ pub(super) fn place(root: &Root, name: &str) -> Result<Placed, Failure> {
 fn roots(root: &Root, name: &str) -> Result<Vec<usize>, Failure> {
     let shown = root.scene.map(|scene| scene.value());
     if let Some(scene) = root.scenes.get(shown.unwrap_or(0)) {
-        let mut nodes: Vec<usize> = scene.nodes.iter().map(|node| node.value()).collect();
+        let mut nodes: Vec<usize> = scene.nodes.iter().map(gltf::json::Index::value).collect();
         // The same root twice is a slip of some exporters that changes nothing.
         let mut seen = std::collections::HashSet::new();
         nodes.retain(|node| seen.insert(*node));
@@ -61,7 +61,7 @@ fn roots(root: &Root, name: &str) -> Result<Vec<usize>, Failure> {
         .nodes
         .iter()
         .flat_map(|node| node.children.iter().flatten())
-        .map(|n| n.value())
+        .map(gltf::json::Index::value)
         .collect();
     Ok((0..root.nodes.len()).filter(|node| !children.contains(node)).collect())
 }

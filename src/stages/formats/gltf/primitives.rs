@@ -41,7 +41,7 @@ pub(super) fn read(
         return Ok(Outcome::NotTriangles);
     }
     let find = |semantic: Semantic| {
-        primitive.attributes.get(&Checked::Valid(semantic)).map(|accessor| accessor.value())
+        primitive.attributes.get(&Checked::Valid(semantic)).map(gltf::json::Index::value)
     };
     let Some(position) = find(Semantic::Positions) else { return Ok(Outcome::NotTriangles) };
     let mut positions = vectors(data, position)?;
@@ -169,7 +169,7 @@ fn skin(
             }
         }
         if sum > 0.0 {
-            matrix = matrix * (1.0 / sum);
+            matrix *= 1.0 / sum;
             *position = matrix.transform_point3(*position);
             if let Some(normal) = normals.get_mut(at) {
                 *normal = normal_matrix(Mat3::from_mat4(matrix)) * *normal;

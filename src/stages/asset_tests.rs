@@ -160,9 +160,9 @@ fn the_sample_rain_becomes_a_list_of_frames() {
     assert_eq!(ingested.report.kind, Some(AssetKind::Sequence));
     assert_eq!(transformed.report.frame_count, Some(24));
     assert_eq!(names(&transformed).len(), 25);
-    let list: FrameList =
+    let entries: FrameList =
         serde_json::from_value(bench.json("frames.json")).expect("is a list of frames");
-    let last = list.frames.last().expect("has frames");
+    let last = entries.frames.last().expect("has frames");
     assert_eq!((last.index, last.number, last.name.as_str()), (24, 24, "frames/000024.png"));
     let copied = fs::read(bench.request.output_dir.join(&last.name)).expect("is there");
     assert_eq!(copied, fs::read(sample(rain[23])).expect("is there"));

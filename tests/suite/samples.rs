@@ -53,3 +53,12 @@ fn samples_are_what_the_code_makes() {
         assert!(there == bytes, "{name} differs: write the samples again (see the module)");
     }
 }
+
+#[test]
+fn the_terrace_is_a_valid_gltf() {
+    let bytes = std::fs::read(folder().join("terrace.glb")).expect("is there");
+    let gltf = gltf::Gltf::from_slice(&bytes).expect("the strict parser agrees");
+    let mirrored = |node: gltf::Node<'_>| node.transform().decomposed().2[0] < 0.0;
+    assert!(gltf.nodes().any(mirrored), "a node is mirrored");
+    assert!(gltf.materials().len() >= 3);
+}

@@ -101,6 +101,7 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<LinearImage, Failure> {
     let nothing = || unsupported(format!("{name} has no channel that can be shown"));
     let shown = shown(&header).ok_or_else(nothing)?;
     let part = shown_part(&header, &shown).ok_or_else(nothing)?;
+    // On one thread: each further one reserves address space, which the process has little of.
     let levels = exr::prelude::read().no_deep_data().largest_resolution_level();
     let source = Cursor::new(bytes);
     let canvas = match shown {
@@ -118,6 +119,7 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<LinearImage, Failure> {
             )
             .first_valid_layer()
             .all_attributes()
+            .non_parallel()
             .from_buffered(source)
             .map(|image| image.layer_data.channel_data.pixels),
         Shown::Grey([grey, alpha]) => levels
@@ -130,6 +132,7 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<LinearImage, Failure> {
             )
             .first_valid_layer()
             .all_attributes()
+            .non_parallel()
             .from_buffered(source)
             .map(|image| image.layer_data.channel_data.pixels),
     };

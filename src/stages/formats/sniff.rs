@@ -289,7 +289,9 @@ fn is_text(head: &[u8]) -> bool {
 
 /// The name of a well-known format that cannot be read.
 pub fn foreign_name(head: &[u8]) -> Option<&'static str> {
-    const FOREIGN: [(usize, &[u8], &str); 21] = [
+    const FOREIGN: [(usize, &[u8], &str); 23] = [
+        (0, b"\xff\xfe", "text in UTF-16 (save it as UTF-8)"),
+        (0, b"\xfe\xff", "text in UTF-16 (save it as UTF-8)"),
         (0, b"Kaydara FBX Binary", "an FBX file"),
         (0, b"; FBX", "a text FBX file"),
         (0, b"BLENDER", "a Blender file"),
@@ -355,7 +357,8 @@ mod tests {
 
     #[test]
     fn refusals_have_the_right_reason_and_say_what_was_found() {
-        let cases: [(&str, &[u8], Reason, &str); 8] = [
+        let cases: [(&str, &[u8], Reason, &str); 9] = [
+            ("a.obj", b"\xfe\xff\0v\0 \0", Reason::InputUnsupported, "UTF-16"),
             ("a.png", b"", Reason::InputEmpty, "0 bytes"),
             ("a.png", &[0xff, 0xd8, 0xff], Reason::InputWrongSuffix, "JPEG"),
             ("a.obj", b"glTF\x02\0\0\0", Reason::InputWrongSuffix, ".glb"),

@@ -71,7 +71,9 @@ pub(super) fn rich_scene() -> Scene {
 #[test]
 fn a_written_scene_reads_back_the_same() {
     let scene = rich_scene();
-    let loaded = load("a.glb", &glb_writer::glb_bytes(&scene).expect("written")).expect("reads");
+    let bytes = glb_writer::glb_bytes(&scene).expect("written");
+    ::gltf::Gltf::from_slice(&bytes).expect("the strict parser agrees");
+    let loaded = load("a.glb", &bytes).expect("reads");
     assert_eq!(loaded.warnings, []);
     assert_eq!(loaded.scene.materials, scene.materials);
     let ([read], [written]) = (loaded.scene.parts.as_slice(), scene.parts.as_slice()) else {

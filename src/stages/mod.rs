@@ -3,9 +3,8 @@
 //! A stage reads files from `input_dir`, writes files into `output_dir` and says what it made. It
 //! knows no network and no store, so that it can crash alone.
 
-pub mod dispatch;
-pub mod host;
-pub mod message;
+pub mod formats;
+
 pub mod ingest;
 pub mod inspect;
 pub mod transform;
@@ -14,10 +13,18 @@ pub mod assemble;
 pub mod publish;
 pub mod cleanup;
 
-pub use dispatch::run;
+pub mod dispatch;
+pub mod failure;
+pub mod host;
+pub mod message;
+mod source;
 
 #[cfg(test)]
+mod asset_tests;
+#[cfg(test)]
 pub(crate) mod fixture;
+
+pub use dispatch::run;
 
 use crate::protocol::work::{Assignment, Failure, StageReport};
 use serde::{Deserialize, Serialize};

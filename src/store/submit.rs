@@ -5,7 +5,7 @@ use super::columns::{size_column, to_json};
 use super::transition::count;
 use super::writer::Tx;
 use super::{Store, StoreError, advance, views};
-use crate::model::{PipelineId, PipelineStatus, Stage, TraceId};
+use crate::model::{AssetKind, PipelineId, PipelineStatus, Stage, TraceId};
 use crate::policy::keys;
 use crate::protocol::event::Change;
 use crate::protocol::submit::{Submission, SubmitOutcome, Submitted};
@@ -146,8 +146,8 @@ fn create_pipeline(
     tx.db
         .prepare_cached(
             "INSERT INTO pipeline (asset_version, recipe_name, recipe, profile, status, trace_id,
-                source_ref, created_ms)
-             VALUES (?1, ?2, ?3, ?4, 'running', ?5, ?6, ?7)",
+                source_ref, created_ms, kind)
+             VALUES (?1, ?2, ?3, ?4, 'running', ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
             version,
@@ -156,7 +156,8 @@ fn create_pipeline(
             profile,
             trace,
             submission.source_ref,
-            tx.now.wall_ms
+            tx.now.wall_ms,
+            submission.sequence.then_some(AssetKind::Sequence),
         ])?;
     let pipeline = PipelineId(tx.db.last_insert_rowid());
     count(tx, "pipelines", 1)?;

@@ -23,3 +23,5 @@ mod retry;
 mod separate_worker;
 mod twice;
 mod zombie;
+
+mod samples;

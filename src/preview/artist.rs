@@ -9,7 +9,7 @@ use super::ground::{Contact, Ground};
 use super::picture::{LinearImage, Picture};
 use super::prepare::{Drawable, MAX_TEXTURE_PX};
 use super::scene::Scene;
-use super::shadow::{SHADOW_PX, ShadowMap};
+use super::shadow::ShadowMap;
 use super::studio::Studio;
 use crate::model::Reason;
 use glam::Vec3;
@@ -24,7 +24,9 @@ pub enum DrawError {
     #[error("the scene has no triangle with finite corners: nothing to draw")]
     NothingToDraw,
     /// The picture's size is outside its bounds.
-    #[error("cannot draw a picture of {width} × {height} pixels: each edge must be 1 to {MAX_PICTURE_PX}")]
+    #[error(
+        "cannot draw a picture of {width} × {height} pixels: each edge must be 1 to {MAX_PICTURE_PX}"
+    )]
     Size {
         /// Width asked for.
         width: u32,
@@ -171,7 +173,7 @@ impl Artist {
         if !(1..=MAX_PICTURE_PX).contains(&width) || !(1..=MAX_PICTURE_PX).contains(&height) {
             return Err(DrawError::Size { width, height });
         }
-        let studio = Studio::new(&camera, aspect(width, height), SHADOW_PX);
+        let studio = Studio::new(&camera, aspect(width, height), self.drawable.ground_y);
         let shadow = ShadowMap::draw(&self.drawable, &studio);
         let ground = Ground::new(&self.contact, &shadow, &studio, self.drawable.ground_y);
         #[cfg(feature = "gpu")]

@@ -81,7 +81,8 @@ fn lowest_surfaces(drawable: &Drawable) -> Vec<[f32; 3]> {
                 let point = a + (b - a) * share_b + (c - a) * share_c;
                 let column = ((point.x + CELLS_REACH) / cell) as usize;
                 let row = ((point.z + CELLS_REACH) / cell) as usize;
-                if let Some(slot) = heights.get_mut(row.min(CELLS - 1) * CELLS + column.min(CELLS - 1))
+                if let Some(slot) =
+                    heights.get_mut(row.min(CELLS - 1) * CELLS + column.min(CELLS - 1))
                 {
                     *slot = slot.min(point.y - drawable.ground_y);
                 }

@@ -22,7 +22,7 @@ mod ground;
 mod develop;
 mod cpu;
 #[cfg(feature = "gpu")]
-mod gpu;
+pub mod gpu;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]

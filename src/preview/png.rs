@@ -92,7 +92,9 @@ pub fn read_png(path: &Path) -> Result<Picture, PngError> {
     limits.max_alloc = Some(MAX_DECODE_BYTES);
     reader.limits(limits);
     let decoded = reader.decode().map_err(|source| match source {
-        image::ImageError::IoError(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
+        image::ImageError::IoError(source)
+            if source.kind() != std::io::ErrorKind::UnexpectedEof =>
+        {
             io(source)
         }
         source => PngError::Decode { path: path.to_owned(), source },

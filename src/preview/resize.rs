@@ -26,8 +26,8 @@ pub fn fit(picture: &Picture, longest_px: u32) -> Picture {
         return picture.clone();
     }
     let scaled = |edge: u32| {
-        let rounded = (u64::from(edge) * u64::from(longest_px) + u64::from(longest) / 2)
-            / u64::from(longest);
+        let rounded =
+            (u64::from(edge) * u64::from(longest_px) + u64::from(longest) / 2) / u64::from(longest);
         u32::try_from(rounded).unwrap_or(longest_px).max(1)
     };
     resized(picture, scaled(picture.width), scaled(picture.height))

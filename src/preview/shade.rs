@@ -134,9 +134,12 @@ fn lit(around: Surroundings<'_>, stuff: &Stuff, normal: Vec3, position: Vec3) ->
         light += (diffuse + gleam) * lamp.color.xyz() * (slope * seen);
     }
     let up = normal.y * 0.5 + 0.5;
-    let ambient = studio.horizon.xyz() * 0.5 + studio.floor.xyz().lerp(studio.sky.xyz(), up) * 0.5;
+    // Near the floor the object stands in its own bounce light.
+    let bounce = 0.3 + 0.7 * smooth((position.y - studio.eye.w) * 1.6);
+    let floor = studio.floor.xyz() * bounce;
+    let ambient = studio.horizon.xyz() * 0.4 + floor.lerp(studio.sky.xyz(), up) * 0.5;
     let bounced = normal * (2.0 * normal.dot(view)) - view;
-    let reflected = surroundings(studio, bounced, stuff.roughness);
+    let reflected = surroundings(studio, floor, bounced, stuff.roughness);
     let reflected = reflected * reflectance(mirror, stuff.roughness, facing);
     light + (diffuse * ambient + reflected) * stuff.occlusion
 }
@@ -165,13 +168,13 @@ fn gleam(
 }
 
 /// Radiance of the studio in a direction, blurred by roughness.
-fn surroundings(studio: &Studio, direction: Vec3, roughness: f32) -> Vec3 {
+fn surroundings(studio: &Studio, floor: Vec3, direction: Vec3, roughness: f32) -> Vec3 {
     let blur = roughness * roughness;
     let height = direction.y / (1.0 + blur);
     let above = smooth(height * 1.4 + blur * 0.3);
     let below = smooth(-height * 2.2 + blur * 0.2);
     let mut light = studio.horizon.xyz().lerp(studio.sky.xyz(), above);
-    light = light.lerp(studio.floor.xyz(), below);
+    light = light.lerp(floor, below);
     for lamp in &studio.boxes {
         let sharpness = lamp.direction.w;
         let softened = 1.0 / (1.0 / sharpness + 2.0 * blur * blur);

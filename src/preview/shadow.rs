@@ -46,6 +46,11 @@ impl ShadowMap {
     /// How much of the key light reaches a point, 0 to 1.
     pub(crate) fn visibility(&self, studio: &Studio, point: Vec3) -> f32 {
         let [x, y, depth] = to_map(studio, point);
+        // Outside the map nothing stands between the point and the light.
+        let inside = 0.0..SHADOW_PX as f32;
+        if !(inside.contains(&x) && inside.contains(&y)) {
+            return 1.0;
+        }
         let (x, y) = (x - 0.5, y - 0.5);
         let (left, top) = (x.floor(), y.floor());
         let (share_x, share_y) = (x - left, y - top);

@@ -28,7 +28,7 @@ pub(crate) struct Lamp {
 pub(crate) struct Studio {
     /// World to clip space.
     pub(crate) view_projection: Mat4,
-    /// The eye; w is the shadow map's edge in texels.
+    /// The eye; w is the height of the ground.
     pub(crate) eye: Vec4,
     /// Axes of the key light's shadow map: right, up, towards the light.
     pub(crate) shadow_axes: [Vec4; 3],
@@ -46,7 +46,7 @@ pub(crate) struct Studio {
 
 impl Studio {
     /// The studio around a camera. `aspect` is width by height.
-    pub(crate) fn new(camera: &Camera, aspect: f32, shadow_px: usize) -> Self {
+    pub(crate) fn new(camera: &Camera, aspect: f32, ground_y: f32) -> Self {
         let turn = Quat::from_rotation_y(camera.azimuth);
         let lamp = |azimuth: f32, elevation: f32, sharpness: f32, color: [f32; 3], power: f32| {
             let direction = turn * direction(azimuth, elevation);
@@ -55,17 +55,17 @@ impl Studio {
                 color: (Vec3::from(color) * power).extend(0.0),
             }
         };
-        let key = lamp(-38.0, 50.0, 0.0, [1.0, 0.965, 0.92], 0.72);
+        let key = lamp(-38.0, 50.0, 0.0, [1.0, 0.965, 0.92], 0.66);
         let toward = key.direction.truncate();
         let right = Vec3::Y.cross(toward).normalize_or(Vec3::X);
         Self {
             view_projection: camera.view_projection(aspect),
-            eye: camera.eye().extend(shadow_px as f32),
+            eye: camera.eye().extend(ground_y),
             shadow_axes: [right.extend(0.0), toward.cross(right).extend(0.0), toward.extend(0.0)],
             lights: [
                 key,
-                lamp(62.0, 16.0, 0.0, [0.90, 0.95, 1.0], 0.15),
-                lamp(155.0, 34.0, 0.0, [0.95, 0.98, 1.0], 0.55),
+                lamp(62.0, 16.0, 0.0, [0.90, 0.95, 1.0], 0.13),
+                lamp(152.0, 22.0, 0.0, [0.95, 0.98, 1.0], 0.50),
             ],
             boxes: [
                 lamp(-42.0, 42.0, 14.0, [1.0, 0.98, 0.95], 2.6),
@@ -73,9 +73,9 @@ impl Studio {
                 lamp(178.0, 40.0, 12.0, [0.97, 0.99, 1.0], 1.5),
                 lamp(-100.0, 8.0, 40.0, [1.0, 0.98, 0.96], 1.1),
             ],
-            sky: Vec4::new(0.40, 0.41, 0.43, 0.0),
-            horizon: Vec4::new(0.26, 0.27, 0.285, 0.0),
-            floor: Vec4::new(0.20, 0.195, 0.19, 0.0),
+            sky: Vec4::new(0.37, 0.38, 0.40, 0.0),
+            horizon: Vec4::new(0.24, 0.25, 0.265, 0.0),
+            floor: Vec4::new(0.40, 0.395, 0.385, 0.0),
         }
     }
 }

@@ -221,9 +221,7 @@ mod tests {
     fn broken_images_are_refused_and_large_ones_are_reduced() {
         assert!(Texels::prepare(&texture(0, 4, vec![]), Role::Color, 64).is_none());
         assert!(Texels::prepare(&texture(4, 4, vec![0; 63]), Role::Color, 64).is_none());
-        assert!(
-            Texels::prepare(&texture(u32::MAX, u32::MAX, vec![]), Role::Color, 64).is_none()
-        );
+        assert!(Texels::prepare(&texture(u32::MAX, u32::MAX, vec![]), Role::Color, 64).is_none());
         let large = Texels::prepare(&texture(100, 3, vec![7; 1200]), Role::Data, 64);
         let sizes: Vec<_> = large
             .into_iter()

@@ -1,8 +1,8 @@
 //! Draws one band of rows.
 
+use super::Frame;
 use super::cover::{SAMPLE_AT, SAMPLES, SUBPIXELS};
 use super::point::Face;
-use super::Frame;
 use crate::preview::shade::{base_color, shade};
 use glam::Vec4;
 use std::ops::Range;

@@ -44,11 +44,12 @@ impl Cover {
             return None;
         }
         let side = area.signum();
-        let edges =
-            [edge(b, c, side), edge(c, a, side), edge(a, b, side)];
+        let edges = [edge(b, c, side), edge(c, a, side), edge(a, b, side)];
         let area_f = area as f32;
-        let depth_x = ((b.z - a.z) * (c.y - a.y) as f32 - (c.z - a.z) * (b.y - a.y) as f32) / area_f;
-        let depth_y = ((c.z - a.z) * (b.x - a.x) as f32 - (b.z - a.z) * (c.x - a.x) as f32) / area_f;
+        let depth_x =
+            ((b.z - a.z) * (c.y - a.y) as f32 - (c.z - a.z) * (b.y - a.y) as f32) / area_f;
+        let depth_y =
+            ((c.z - a.z) * (b.x - a.x) as f32 - (b.z - a.z) * (c.x - a.x) as f32) / area_f;
         Some(Self { corners, area: area_f.abs(), front, edges, depth: [a.z, depth_x, depth_y] })
     }
 
@@ -64,12 +65,10 @@ impl Cover {
         let last = a.y.max(b.y).max(c.y).div_euclid(SUBPIXELS).min(rows.end as i64 - 1);
         let left = a.x.min(b.x).min(c.x).div_euclid(SUBPIXELS).max(0);
         let right = a.x.max(b.x).max(c.x).div_euclid(SUBPIXELS).min(width as i64 - 1);
-        let offsets = self
-            .edges
-            .map(|[_, step_x, step_y]| SAMPLE_AT.map(|[x, y]| step_x * x + step_y * y));
+        let offsets =
+            self.edges.map(|[_, step_x, step_y]| SAMPLE_AT.map(|[x, y]| step_x * x + step_y * y));
         for row in first..=last {
-            let at_row =
-                self.edges.map(|[start, _, step_y]| start + step_y * row * SUBPIXELS);
+            let at_row = self.edges.map(|[start, _, step_y]| start + step_y * row * SUBPIXELS);
             let (from, to) = self.span(at_row, left, right);
             let steps = self.edges.map(|[_, step_x, _]| step_x * SUBPIXELS);
             let mut at = [
@@ -130,11 +129,8 @@ impl Cover {
             cross / self.area
         };
         let side = if self.front { -1.0 } else { 1.0 };
-        let weights = [
-            flat(b, c) * side * a.inv_w,
-            flat(c, a) * side * b.inv_w,
-            flat(a, b) * side * c.inv_w,
-        ];
+        let weights =
+            [flat(b, c) * side * a.inv_w, flat(c, a) * side * b.inv_w, flat(a, b) * side * c.inv_w];
         let sum = weights[0] + weights[1] + weights[2];
         if sum.abs() < 1e-20 { [1.0 / 3.0; 3] } else { weights.map(|weight| weight / sum) }
     }

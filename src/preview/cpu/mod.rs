@@ -56,12 +56,7 @@ pub(crate) fn draw(
 }
 
 impl<'a> Frame<'a> {
-    fn new(
-        drawable: &'a Drawable,
-        around: Surroundings<'a>,
-        width: usize,
-        height: usize,
-    ) -> Self {
+    fn new(drawable: &'a Drawable, around: Surroundings<'a>, width: usize, height: usize) -> Self {
         let bands = height.div_ceil(BAND);
         let mut frame = Self {
             drawable,
@@ -75,8 +70,7 @@ impl<'a> Frame<'a> {
         let mut far_to_near = Vec::new();
         for (index, group) in drawable.groups.iter().enumerate() {
             let project = |vertex: &super::prepare::Vertex| {
-                let clip =
-                    around.studio.view_projection * Vec3::from(vertex.position).extend(1.0);
+                let clip = around.studio.view_projection * Vec3::from(vertex.position).extend(1.0);
                 on_picture(clip, width as f32, height as f32)
             };
             frame.corners.push(group.vertices.iter().map(project).collect());

@@ -19,8 +19,7 @@ impl<'a> Face<'a> {
         let group = frame.drawable.groups.get(group)?;
         let surface = frame.drawable.surface(group)?;
         let cover = Cover::new(frame.corners_of(id)?, surface.double_sided)?;
-        let vertices =
-            [group.vertices.get(a)?, group.vertices.get(b)?, group.vertices.get(c)?];
+        let vertices = [group.vertices.get(a)?, group.vertices.get(b)?, group.vertices.get(c)?];
         Some(Self { cover, surface, vertices })
     }
 

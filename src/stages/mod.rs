@@ -3,6 +3,13 @@
 //! A stage reads files from `input_dir`, writes files into `output_dir` and says what it made. It
 //! knows no network and no store, so that it can crash alone.
 
+pub mod failure;
+pub mod formats;
+pub mod ingest;
+pub mod inspect;
+mod source;
+pub mod transform;
+
 use crate::protocol::work::{Assignment, Failure, StageReport};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

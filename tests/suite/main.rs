@@ -1,1 +1,3 @@
 //! The integration tests, one binary so that linking happens once.
+
+mod samples;

@@ -1,0 +1,42 @@
+//! How much the readers take on, by name.
+
+/// Largest main or side file of a mesh, in bytes; it is read into memory.
+pub const MESH_FILE_BYTES: u64 = 1 << 30;
+/// Largest picture file, in bytes; it is read into memory.
+pub const IMAGE_FILE_BYTES: u64 = 1 << 30;
+/// Most pixels of one picture (16384 × 8192). At 16 bytes each they take 2 GiB.
+pub const IMAGE_PIXELS: u64 = 1 << 27;
+/// Longest edge of a picture.
+pub const IMAGE_EDGE: u32 = 1 << 16;
+/// Most bytes that the channels of one EXR part may take when decoded.
+pub const EXR_DECODED_BYTES: u64 = 4 << 30;
+/// Most parts and channels in an EXR header.
+pub const EXR_PARTS: usize = 256;
+/// Most channels of one EXR part.
+pub const EXR_CHANNELS: usize = 1_024;
+/// Most bytes of all textures of one mesh when decoded.
+pub const TEXTURE_BYTES: u64 = 1 << 30;
+/// Most corners of one mesh asset after instancing.
+pub const CORNERS: usize = 20_000_000;
+/// Most indices of one mesh asset after instancing.
+pub const INDICES: usize = 60_000_000;
+/// Most parts of one scene.
+pub const PARTS: usize = 100_000;
+/// Most nodes of one glTF.
+pub const NODES: usize = 1_000_000;
+/// Most corners of one polygon.
+pub const POLYGON_CORNERS: usize = 100_000;
+/// Above this many corners a polygon becomes a fan: cutting ears takes time with their square.
+pub const EAR_CORNERS: usize = 512;
+/// Most side files that one asset may name.
+pub const REFERENCES: usize = 10_000;
+/// Longest line read of a text file, in bytes; a longer one is corrupt.
+pub const LINE_BYTES: usize = 1 << 20;
+/// Longest JSON part of a glTF, in bytes.
+pub const GLTF_JSON_BYTES: usize = 128 << 20;
+/// Largest MTL file, in bytes.
+pub const MTL_BYTES: u64 = 16 << 20;
+/// Entries read of one folder when a name is looked up without regard to case.
+pub const FOLDER_ENTRIES: usize = 20_000;
+/// How much of a file's head is looked at to say what it is, in bytes.
+pub const SNIFF_BYTES: usize = 64 << 10;

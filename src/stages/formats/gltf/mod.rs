@@ -1,0 +1,262 @@
+//! Reads glTF 2.0 and GLB.
+//!
+//! The `gltf` crate only types the JSON. Everything it takes for granted (indices, ranges, a
+//! forest of nodes) is checked here, and files that it refuses without need are read.
+
+mod container;
+mod data;
+mod materials;
+mod nodes;
+mod primitives;
+
+use super::mesh::{Budget, Mended, complete};
+use super::references::{SideRoot, uri_path};
+use super::{LoadedScene, bounds, corrupt, warning};
+use crate::model::Reason;
+use crate::preview::Scene;
+use crate::preview::scene::Material;
+use crate::protocol::work::{Failure, Warning};
+use crate::stages::Reporter;
+use data::Data;
+use glam::Mat4;
+use gltf::json::Root;
+use gltf::json::mesh::Semantic;
+use gltf::json::validation::Checked;
+use materials::{Look, Materials};
+use nodes::Placed;
+use primitives::{Outcome, Pose};
+use serde_json::json;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Decodes a .gltf or .glb file.
+pub fn read(
+    bytes: &[u8],
+    name: &str,
+    sides: &SideRoot,
+    reporter: &dyn Reporter,
+) -> Result<LoadedScene, Failure> {
+    let container = container::split(bytes, name)?;
+    let root = container::parse(container.json, name)?;
+    let data = Data::load(&root, container.binary, name, sides)?;
+    let placed = nodes::place(&root, name)?;
+    reporter.progress(20.0, "document checked");
+    let mut reader = Reader {
+        data: &data,
+        placed: &placed,
+        materials: Materials::new(&data, sides),
+        looks: Vec::new(),
+        look_at: HashMap::new(),
+        scene: Scene::default(),
+        budget: Budget::default(),
+        mended: Mended::default(),
+        not_triangles: 0,
+    };
+    for (at, (index, world)) in placed.nodes.iter().enumerate() {
+        reader.node(*index, *world)?;
+        let share = at as f32 / placed.nodes.len() as f32;
+        reporter.progress(20.0 + 60.0 * share, "reading nodes");
+    }
+    let (scene, mut warnings) = reader.finish();
+    if container.trailing > 0 {
+        warnings.push(warning(
+            Reason::InputCorrupt,
+            format!("{name}: {} bytes after its end are ignored", container.trailing),
+        ));
+    }
+    warnings.extend(not_drawn(&root, name));
+    let facts = facts(&root, bytes.starts_with(b"glTF"));
+    Ok(LoadedScene { scene, warnings, facts })
+}
+
+struct Reader<'a> {
+    data: &'a Data<'a>,
+    placed: &'a Placed,
+    materials: Materials<'a>,
+    looks: Vec<Look>,
+    /// By the material's index; none is for primitives without one.
+    look_at: HashMap<Option<usize>, usize>,
+    scene: Scene,
+    budget: Budget,
+    mended: Mended,
+    not_triangles: usize,
+}
+
+impl Reader<'_> {
+    fn node(&mut self, index: usize, world: Mat4) -> Result<(), Failure> {
+        let (root, name) = (self.data.root, self.data.name);
+        let Some(node) = root.nodes.get(index) else { return Ok(()) };
+        let Some(mesh_index) = node.mesh else { return Ok(()) };
+        let mesh = root.meshes.get(mesh_index.value()).ok_or_else(|| {
+            corrupt(format!(
+                "{name}: node {index} has no mesh {}. Export it again",
+                mesh_index.value()
+            ))
+        })?;
+        let label = node.name.clone().or_else(|| mesh.name.clone());
+        let label = label.unwrap_or_else(|| format!("node {index}"));
+        let joints = node.skin.map(|skin| self.joints(skin.value())).transpose()?;
+        let weights = node.weights.as_ref().or(mesh.weights.as_ref());
+        let weights = weights.map_or(&[][..], Vec::as_slice);
+        for primitive in &mesh.primitives {
+            self.weigh(primitive)?;
+            let look = self.look(primitive.material.map(|material| material.value()))?;
+            let pose = Pose { world, joints: joints.as_deref(), weights };
+            let Some(known) = self.looks.get(look) else { continue };
+            match primitives::read(self.data, primitive, known, &pose, &label)? {
+                Outcome::NotTriangles => self.not_triangles += 1,
+                Outcome::Part(mut part) => {
+                    part.material = look;
+                    self.mended.add(complete(&mut part, name)?);
+                    self.scene.parts.push(part);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a primitive before anything is allocated for it.
+    fn weigh(&mut self, primitive: &gltf::json::mesh::Primitive) -> Result<(), Failure> {
+        let find = |semantic| primitive.attributes.get(&Checked::Valid(semantic));
+        let Some(positions) = find(Semantic::Positions) else { return Ok(()) };
+        let corners = self.data.count(positions.value())?;
+        let indices = match primitive.indices {
+            Some(accessor) => self.data.count(accessor.value())?,
+            None => corners,
+        };
+        // Without normals each triangle gets its own corners.
+        let flat = find(Semantic::Normals).is_none();
+        self.budget.take(if flat { corners.max(indices) } else { corners }, indices, self.data.name)
+    }
+
+    fn look(&mut self, material: Option<usize>) -> Result<usize, Failure> {
+        if let Some(look) = self.look_at.get(&material) {
+            return Ok(*look);
+        }
+        let look = match material {
+            Some(index) => self.materials.read(index)?,
+            None => Look { material: Material::default(), uv_set: 0, transform: None },
+        };
+        self.looks.push(look);
+        self.look_at.insert(material, self.looks.len() - 1);
+        Ok(self.looks.len() - 1)
+    }
+
+    /// From the bind pose to the posed world, one matrix a joint.
+    fn joints(&self, index: usize) -> Result<Vec<Mat4>, Failure> {
+        let bad = |what: &str| {
+            corrupt(format!("{}: skin {index} {what}. Export it again", self.data.name))
+        };
+        let skin = self.data.root.skins.get(index).ok_or_else(|| bad("does not exist"))?;
+        let inverse = match skin.inverse_bind_matrices {
+            Some(accessor) => self.data.floats::<16>(accessor.value())?,
+            None => Vec::new(),
+        };
+        let worlds: HashMap<usize, Mat4> = self.placed.nodes.iter().copied().collect();
+        let mut joints = Vec::new();
+        for (at, joint) in skin.joints.iter().enumerate() {
+            if self.data.root.nodes.get(joint.value()).is_none() {
+                return Err(bad("has a joint that does not exist"));
+            }
+            // A joint outside the scene stays where it was bound.
+            let world = worlds.get(&joint.value()).copied().unwrap_or(Mat4::IDENTITY);
+            let inverse = inverse.get(at).map_or(Mat4::IDENTITY, Mat4::from_cols_array);
+            joints.push(world * inverse);
+        }
+        Ok(joints)
+    }
+
+    fn finish(mut self) -> (Scene, Vec<Warning>) {
+        let mut warnings = std::mem::take(&mut self.materials.warnings);
+        if self.not_triangles > 0 {
+            warnings.push(warning(
+                Reason::InputUnsupported,
+                format!(
+                    "{}: {} primitives are points or lines and are not drawn",
+                    self.data.name, self.not_triangles
+                ),
+            ));
+        }
+        warnings.extend(self.mended.warnings(self.data.name));
+        self.scene.materials = self.looks.into_iter().map(|look| look.material).collect();
+        self.scene.textures = self.materials.textures.list;
+        (self.scene, warnings)
+    }
+}
+
+/// Optional extensions that change the look and are not drawn.
+fn not_drawn(root: &Root, name: &str) -> Option<Warning> {
+    const DRAWN: [&str; 8] = [
+        "KHR_materials_emissive_strength",
+        "KHR_materials_unlit",
+        "KHR_mesh_quantization",
+        "KHR_texture_transform",
+        "KHR_lights_punctual",
+        "KHR_materials_variants",
+        "KHR_animation_pointer",
+        "KHR_xmp_json_ld",
+    ];
+    let used = root.extensions_used.iter().map(String::as_str);
+    let others: Vec<&str> = used.filter(|one| !DRAWN.contains(one)).take(32).collect();
+    (!others.is_empty()).then(|| {
+        warning(
+            Reason::InputUnsupported,
+            format!("{name} uses {}, which is not drawn; its fallback is", others.join(", ")),
+        )
+    })
+}
+
+fn facts(root: &Root, binary: bool) -> serde_json::Value {
+    let names = |names: Vec<&Option<String>>| -> Vec<String> {
+        names.into_iter().take(64).map(|name| name.clone().unwrap_or_default()).collect()
+    };
+    json!({
+        "format": if binary { "GLB" } else { "glTF" },
+        "version": root.asset.version,
+        "generator": root.asset.generator,
+        "copyright": root.asset.copyright,
+        "extensions_used": root.extensions_used,
+        "extensions_required": root.extensions_required,
+        "scenes": root.scenes.len(),
+        "nodes": root.nodes.len(),
+        "meshes": root.meshes.len(),
+        "skins": root.skins.len(),
+        "cameras": root.cameras.len(),
+        "animations": names(root.animations.iter().map(|animation| &animation.name).collect()),
+        "up": "+Y",
+    })
+}
+
+/// The URIs of a file's buffers and images as paths; none where the file cannot be understood.
+pub(super) fn uris(path: &Path) -> io::Result<Vec<String>> {
+    let mut file = File::open(path)?;
+    let mut head = [0_u8; 20];
+    let got = file.read(&mut head)?;
+    let json = match head {
+        [b'g', b'l', b'T', b'F', _, _, _, _, _, _, _, _, a, b, c, d, ..] if got == head.len() => {
+            let length = u64::from(u32::from_le_bytes([a, b, c, d]));
+            let mut json = Vec::new();
+            file.take(length.min(bounds::GLTF_JSON_BYTES as u64)).read_to_end(&mut json)?;
+            json
+        }
+        _ => {
+            let mut json = head.get(..got).unwrap_or_default().to_vec();
+            file.take(bounds::GLTF_JSON_BYTES as u64).read_to_end(&mut json)?;
+            json
+        }
+    };
+    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&json);
+    let Ok(value) = serde_json::from_slice::<serde_json::Value>(json) else {
+        return Ok(Vec::new());
+    };
+    let list =
+        |key: &str| value.get(key).and_then(serde_json::Value::as_array).into_iter().flatten();
+    Ok(list("buffers")
+        .chain(list("images"))
+        .filter_map(|item| item.get("uri")?.as_str())
+        .filter_map(|uri| uri_path(uri).ok().flatten())
+        .take(bounds::REFERENCES)
+        .collect())
+}

@@ -1,0 +1,211 @@
+//! Triangles of a glTF primitive, posed and moved to the world.
+
+use super::data::Data;
+use super::materials::Look;
+use crate::preview::scene::Part;
+use crate::protocol::work::Failure;
+use crate::stages::formats::corrupt;
+use glam::{Mat3, Mat4, Vec2, Vec3, Vec4};
+use gltf::json::accessor::Type;
+use gltf::json::mesh::{Mode, Primitive, Semantic};
+use gltf::json::validation::Checked;
+
+/// How a primitive is brought to the world.
+pub(super) struct Pose<'a> {
+    pub world: Mat4,
+    /// Matrices of the joints; then `world` does not count.
+    pub joints: Option<&'a [Mat4]>,
+    /// Weights of the morph targets.
+    pub weights: &'a [f32],
+}
+
+/// What became of a primitive.
+pub(super) enum Outcome {
+    Part(Part),
+    /// Points or lines.
+    NotTriangles,
+}
+
+/// Reads a primitive. The part's material is left to the caller.
+pub(super) fn read(
+    data: &Data<'_>,
+    primitive: &Primitive,
+    look: &Look,
+    pose: &Pose<'_>,
+    name: &str,
+) -> Result<Outcome, Failure> {
+    let Checked::Valid(mode) = primitive.mode else {
+        return Err(corrupt(format!("{}: '{name}' is of an unknown kind", data.name)));
+    };
+    if !matches!(mode, Mode::Triangles | Mode::TriangleStrip | Mode::TriangleFan) {
+        return Ok(Outcome::NotTriangles);
+    }
+    let find = |semantic: Semantic| {
+        primitive.attributes.get(&Checked::Valid(semantic)).map(|accessor| accessor.value())
+    };
+    let Some(position) = find(Semantic::Positions) else { return Ok(Outcome::NotTriangles) };
+    let mut positions = vectors(data, position)?;
+    let count = positions.len();
+    let mut normals =
+        find(Semantic::Normals).map(|at| vectors(data, at)).transpose()?.unwrap_or_default();
+    let uvs = find(Semantic::TexCoords(look.uv_set)).map(|at| data.floats::<2>(at)).transpose()?;
+    let colors = find(Semantic::Colors(0)).map(|at| colors(data, at)).transpose()?;
+    let uvs: Vec<Vec2> =
+        uvs.unwrap_or_default().into_iter().map(|uv| look.place(Vec2::from(uv))).collect();
+    let colors = colors.unwrap_or_default();
+    for (what, length) in
+        [("normals", normals.len()), ("texture coordinates", uvs.len()), ("colours", colors.len())]
+    {
+        if length != 0 && length != count {
+            return Err(corrupt(format!(
+                "{}: '{name}' has {count} corners, but {length} {what}. Export it again",
+                data.name
+            )));
+        }
+    }
+    morph(data, primitive, pose.weights, &mut positions, &mut normals)?;
+    let flipped = match pose.joints {
+        Some(joints) => {
+            let (places, weights) = (find(Semantic::Joints(0)), find(Semantic::Weights(0)));
+            let (Some(places), Some(weights)) = (places, weights) else {
+                return Err(corrupt(format!("{}: '{name}' has a skin, but no joints", data.name)));
+            };
+            let places = data.integers::<4>(places)?;
+            let weights = data.floats::<4>(weights)?;
+            skin(joints, &places, &weights, &mut positions, &mut normals);
+            false
+        }
+        None => transform(pose.world, &mut positions, &mut normals),
+    };
+    let indices = match primitive.indices {
+        Some(accessor) => data.integers::<1>(accessor.value())?.into_iter().map(|[i]| i).collect(),
+        None => (0..count as u32).collect::<Vec<u32>>(),
+    };
+    let indices = triangles(mode, &indices, flipped);
+    Ok(Outcome::Part(Part {
+        name: name.to_owned(),
+        positions,
+        normals,
+        uvs,
+        colors,
+        indices,
+        material: 0,
+    }))
+}
+
+fn vectors(data: &Data<'_>, accessor: usize) -> Result<Vec<Vec3>, Failure> {
+    Ok(data.floats::<3>(accessor)?.into_iter().map(Vec3::from).collect())
+}
+
+fn colors(data: &Data<'_>, accessor: usize) -> Result<Vec<Vec4>, Failure> {
+    if data.width(accessor)? == Type::Vec3.multiplicity() {
+        Ok(vectors(data, accessor)?.into_iter().map(|color| color.extend(1.0)).collect())
+    } else {
+        Ok(data.floats::<4>(accessor)?.into_iter().map(Vec4::from).collect())
+    }
+}
+
+fn morph(
+    data: &Data<'_>,
+    primitive: &Primitive,
+    weights: &[f32],
+    positions: &mut [Vec3],
+    normals: &mut [Vec3],
+) -> Result<(), Failure> {
+    let targets = primitive.targets.iter().flatten();
+    for (target, weight) in targets.zip(weights).filter(|(_, weight)| **weight != 0.0) {
+        for (accessor, list) in
+            [(target.positions, &mut *positions), (target.normals, &mut *normals)]
+        {
+            let Some(accessor) = accessor else { continue };
+            for (value, delta) in list.iter_mut().zip(vectors(data, accessor.value())?) {
+                *value += delta * *weight;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Moves to the world; whether the matrix mirrors, so that triangles must be turned.
+fn transform(world: Mat4, positions: &mut [Vec3], normals: &mut [Vec3]) -> bool {
+    let linear = Mat3::from_mat4(world);
+    let mirrored = linear.determinant() < 0.0;
+    let for_normals = normal_matrix(linear);
+    for position in positions {
+        *position = world.transform_point3(*position);
+    }
+    for normal in normals {
+        *normal = for_normals * *normal;
+    }
+    mirrored
+}
+
+/// The inverse transpose up to a positive factor: the cofactors, which exist for flat scales too.
+fn normal_matrix(linear: Mat3) -> Mat3 {
+    let (x, y, z) = (linear.x_axis, linear.y_axis, linear.z_axis);
+    let sign = if linear.determinant() < 0.0 { -1.0 } else { 1.0 };
+    let columns = Mat3::from_cols(y.cross(z), z.cross(x), x.cross(y));
+    // Scaled to about 1, so that tiny models keep their normals.
+    let most =
+        columns.to_cols_array().into_iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+    if most > 0.0 && most.is_finite() { columns * (sign / most) } else { Mat3::IDENTITY }
+}
+
+fn skin(
+    joints: &[Mat4],
+    places: &[[u32; 4]],
+    weights: &[[f32; 4]],
+    positions: &mut [Vec3],
+    normals: &mut [Vec3],
+) {
+    for (at, position) in positions.iter_mut().enumerate() {
+        let (Some(places), Some(weights)) = (places.get(at), weights.get(at)) else { continue };
+        let mut matrix = Mat4::ZERO;
+        let mut sum = 0.0;
+        for (place, weight) in places.iter().zip(weights) {
+            if let Some(joint) = joints.get(*place as usize).filter(|_| *weight > 0.0) {
+                matrix += *joint * *weight;
+                sum += *weight;
+            }
+        }
+        if sum > 0.0 {
+            matrix = matrix * (1.0 / sum);
+            *position = matrix.transform_point3(*position);
+            if let Some(normal) = normals.get_mut(at) {
+                *normal = normal_matrix(Mat3::from_mat4(matrix)) * *normal;
+            }
+        }
+    }
+}
+
+/// Three indices a triangle; `flipped` turns each one.
+fn triangles(mode: Mode, indices: &[u32], flipped: bool) -> Vec<u32> {
+    let mut list: Vec<u32> = match mode {
+        Mode::TriangleStrip => indices
+            .windows(3)
+            .enumerate()
+            .flat_map(|(at, window)| match window {
+                [a, b, c] if at % 2 == 0 => [*a, *b, *c],
+                [a, b, c] => [*a, *c, *b],
+                _ => [0; 3],
+            })
+            .collect(),
+        Mode::TriangleFan => indices
+            .get(1..)
+            .unwrap_or_default()
+            .windows(2)
+            .flat_map(|window| match (indices.first(), window) {
+                (Some(first), [b, c]) => [*first, *b, *c],
+                _ => [0; 3],
+            })
+            .collect(),
+        _ => indices.to_vec(),
+    };
+    list.truncate(list.len() / 3 * 3);
+    if flipped {
+        for triangle in list.chunks_exact_mut(3) {
+            triangle.swap(1, 2);
+        }
+    }
+    list
+}

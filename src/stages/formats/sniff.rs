@@ -1,0 +1,374 @@
+//! Says what a file is by its first bytes, not by its name.
+
+use super::{bounds, corrupt, file_name, unsupported};
+use crate::model::{AssetKind, Reason};
+use crate::protocol::work::Failure;
+use crate::stages::failure::failure_from_io;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// A format that the farm reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// glTF 2.0 in one binary file.
+    Glb,
+    /// glTF 2.0 as JSON with side files.
+    Gltf,
+    /// Wavefront OBJ.
+    Obj,
+    /// STL, binary.
+    StlBinary,
+    /// STL, text.
+    StlAscii,
+    /// Stanford PLY.
+    Ply,
+    /// PNG.
+    Png,
+    /// JPEG.
+    Jpeg,
+    /// TIFF.
+    Tiff,
+    /// `OpenEXR`.
+    Exr,
+    /// Radiance HDR.
+    Hdr,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 11] = [
+        Self::Glb,
+        Self::Gltf,
+        Self::Obj,
+        Self::StlBinary,
+        Self::StlAscii,
+        Self::Ply,
+        Self::Png,
+        Self::Jpeg,
+        Self::Tiff,
+        Self::Exr,
+        Self::Hdr,
+    ];
+
+    /// What an asset of this format is; a set of numbered pictures is a sequence instead.
+    pub const fn kind(self) -> AssetKind {
+        match self {
+            Self::Glb | Self::Gltf | Self::Obj | Self::StlBinary | Self::StlAscii | Self::Ply => {
+                AssetKind::Mesh
+            }
+            Self::Png | Self::Jpeg | Self::Tiff | Self::Exr | Self::Hdr => AssetKind::Image,
+        }
+    }
+
+    /// The name people use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Glb => "GLB",
+            Self::Gltf => "glTF",
+            Self::Obj => "OBJ",
+            Self::StlBinary => "binary STL",
+            Self::StlAscii => "text STL",
+            Self::Ply => "PLY",
+            Self::Png => "PNG",
+            Self::Jpeg => "JPEG",
+            Self::Tiff => "TIFF",
+            Self::Exr => "OpenEXR",
+            Self::Hdr => "Radiance HDR",
+        }
+    }
+
+    /// The suffixes its files have, without a dot, in lower case; the usual one first.
+    pub const fn suffixes(self) -> &'static [&'static str] {
+        match self {
+            Self::Glb => &["glb"],
+            Self::Gltf => &["gltf"],
+            Self::Obj => &["obj"],
+            Self::StlBinary | Self::StlAscii => &["stl"],
+            Self::Ply => &["ply"],
+            Self::Png => &["png"],
+            Self::Jpeg => &["jpg", "jpeg", "jpe", "jfif"],
+            Self::Tiff => &["tif", "tiff"],
+            Self::Exr => &["exr", "sxr", "mxr"],
+            Self::Hdr => &["hdr", "rgbe", "pic"],
+        }
+    }
+
+    /// The usual suffix, without a dot.
+    pub fn suffix(self) -> &'static str {
+        self.suffixes().first().copied().unwrap_or("bin")
+    }
+
+    /// The media type.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Glb => "model/gltf-binary",
+            Self::Gltf => "model/gltf+json",
+            Self::Obj => "model/obj",
+            Self::StlBinary | Self::StlAscii => "model/stl",
+            Self::Ply => "model/ply",
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Tiff => "image/tiff",
+            Self::Exr => "image/x-exr",
+            Self::Hdr => "image/vnd.radiance",
+        }
+    }
+
+    /// The format whose files have this suffix (any case, no dot). STL counts as binary.
+    pub fn by_suffix(suffix: &str) -> Option<Self> {
+        let suffix = suffix.to_ascii_lowercase();
+        Self::ALL.into_iter().find(|format| format.suffixes().contains(&suffix.as_str()))
+    }
+}
+
+/// What the file at `path` is.
+///
+/// Fails with `input.empty`, `input.corrupt` (a known suffix, but no such content),
+/// `input.unsupported` or `input.wrong_suffix` (content of another format than the suffix says).
+pub fn sniff_file(path: &Path) -> Result<Format, Failure> {
+    let (head, size) = read_head(path)?;
+    sniff_named(&head, size, &file_name(path))
+}
+
+/// As [`sniff_file`], for bytes in hand: the first ones, the size of all, and the file's name.
+pub fn sniff_named(head: &[u8], size_bytes: u64, name: &str) -> Result<Format, Failure> {
+    if size_bytes == 0 {
+        return Err(Failure::new(
+            Reason::InputEmpty,
+            format!("{name} is empty: it has 0 bytes. Export it again"),
+        ));
+    }
+    let suffix = Path::new(name).extension().map(|suffix| suffix.to_string_lossy().into_owned());
+    let named = suffix.as_deref().and_then(Format::by_suffix);
+    match (sniff(head, size_bytes, named), named) {
+        (Some(found), Some(named)) if found.suffixes() != named.suffixes() => Err(Failure::new(
+            Reason::InputWrongSuffix,
+            format!(
+                "{name} is a {} file by its content, but its name says {}. Rename it to end in .{}, or export it again",
+                found.name(),
+                named.name(),
+                found.suffix()
+            ),
+        )),
+        (Some(found), _) => Ok(found),
+        (None, named) => Err(unknown(head, name, named)),
+    }
+}
+
+fn unknown(head: &[u8], name: &str, named: Option<Format>) -> Failure {
+    if let Some(foreign) = foreign_name(head) {
+        return unsupported(format!(
+            "{name} is {foreign}, which cannot be read. Convert it to GLB, OBJ, PNG or EXR"
+        ));
+    }
+    let start: Vec<String> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    match named {
+        Some(named) => corrupt(format!(
+            "{name} is no {} file: it begins with the bytes {}. Export it again",
+            named.name(),
+            start.join(" ")
+        )),
+        None => unsupported(format!(
+            "{name} is of no format that can be read: it begins with the bytes {}. Convert it to GLB, OBJ, PNG or EXR",
+            start.join(" ")
+        )),
+    }
+}
+
+fn read_head(path: &Path) -> Result<(Vec<u8>, u64), Failure> {
+    let failure =
+        |error: &std::io::Error| failure_from_io(error, "a source file could not be read", path);
+    let file = File::open(path).map_err(|error| failure(&error))?;
+    let size = file.metadata().map_err(|error| failure(&error))?.len();
+    let mut head = Vec::new();
+    file.take(bounds::SNIFF_BYTES as u64)
+        .read_to_end(&mut head)
+        .map_err(|error| failure(&error))?;
+    Ok((head, size))
+}
+
+/// What these first bytes belong to. `size_bytes` is of the whole file; `named` is what the name
+/// says, which decides only where the bytes themselves say nothing (binary STL, bare OBJ).
+pub fn sniff(head: &[u8], size_bytes: u64, named: Option<Format>) -> Option<Format> {
+    by_magic(head).or_else(|| by_stl_size(head, size_bytes)).or_else(|| by_text(head, named)).or(
+        // A binary STL has no magic number; a cut one no longer fits its count of triangles.
+        match named {
+            Some(Format::StlBinary) if size_bytes >= 84 && !is_text(head) && !all_equal(head) => {
+                foreign_name(head).is_none().then_some(Format::StlBinary)
+            }
+            _ => None,
+        },
+    )
+}
+
+fn by_magic(head: &[u8]) -> Option<Format> {
+    const MAGIC: [(&[u8], Format); 12] = [
+        (b"glTF", Format::Glb),
+        (b"\x89PNG\r\n\x1a\n", Format::Png),
+        (&[0xff, 0xd8, 0xff], Format::Jpeg),
+        (b"II\x2a\x00", Format::Tiff),
+        (b"MM\x00\x2a", Format::Tiff),
+        (b"II\x2b\x00", Format::Tiff),
+        (b"MM\x00\x2b", Format::Tiff),
+        (&[0x76, 0x2f, 0x31, 0x01], Format::Exr),
+        (b"#?RADIANCE", Format::Hdr),
+        (b"#?RGBE", Format::Hdr),
+        (b"ply\n", Format::Ply),
+        (b"ply\r", Format::Ply),
+    ];
+    MAGIC.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, format)| *format)
+}
+
+fn by_stl_size(head: &[u8], size_bytes: u64) -> Option<Format> {
+    let count: [u8; 4] = head.get(80..84)?.try_into().ok()?;
+    let triangles = u64::from(u32::from_le_bytes(count));
+    (84 + 50 * triangles == size_bytes && (triangles > 0 || !is_text(head)))
+        .then_some(Format::StlBinary)
+}
+
+fn by_text(head: &[u8], named: Option<Format>) -> Option<Format> {
+    if !is_text(head) {
+        return None;
+    }
+    let text = String::from_utf8_lossy(head);
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    if text.starts_with('{') {
+        let is_gltf = text.contains("\"asset\"") || named == Some(Format::Gltf);
+        return is_gltf.then_some(Format::Gltf);
+    }
+    let solid = text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("solid"));
+    if solid && text.chars().nth(5).is_none_or(char::is_whitespace) {
+        return Some(Format::StlAscii);
+    }
+    looks_like_obj(text, named).then_some(Format::Obj)
+}
+
+/// Whether the known words of OBJ outnumber other first words, and one of them makes geometry.
+fn looks_like_obj(text: &str, named: Option<Format>) -> bool {
+    const WORDS: [&str; 14] =
+        ["v", "vt", "vn", "vp", "f", "l", "p", "o", "g", "s", "usemtl", "mtllib", "usemap", "lod"];
+    let mut known = 0_usize;
+    let mut other = 0_usize;
+    let mut corners = 0_usize;
+    let mut comments = 0_usize;
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            None => {}
+            Some(word) if word.starts_with('#') => comments += 1,
+            Some("v") if words.clone().take(3).filter(|word| is_number(word)).count() == 3 => {
+                known += 1;
+                corners += 1;
+            }
+            Some("mtllib") => {
+                known += 1;
+                corners += 1;
+            }
+            Some(word) if WORDS.contains(&word) => known += 1,
+            Some(_) => other += 1,
+        }
+    }
+    let only_comments = known + other == 0 && comments > 0 && named == Some(Format::Obj);
+    (corners > 0 && known > other) || only_comments
+}
+
+fn is_number(word: &str) -> bool {
+    word.parse::<f64>().is_ok()
+}
+
+fn all_equal(head: &[u8]) -> bool {
+    head.windows(2).all(|pair| matches!(pair, [a, b] if a == b))
+}
+
+/// Text has no zero byte and few control characters.
+fn is_text(head: &[u8]) -> bool {
+    let control = |byte: &&u8| **byte < 9 || (**byte > 13 && **byte < 32);
+    !head.is_empty() && !head.contains(&0) && head.iter().filter(control).count() * 100 < head.len()
+}
+
+/// The name of a well-known format that cannot be read.
+pub fn foreign_name(head: &[u8]) -> Option<&'static str> {
+    const FOREIGN: [(usize, &[u8], &str); 21] = [
+        (0, b"Kaydara FBX Binary", "an FBX file"),
+        (0, b"; FBX", "a text FBX file"),
+        (0, b"BLENDER", "a Blender file"),
+        (0, b"8BPS", "a Photoshop file"),
+        (0, b"GIF8", "a GIF"),
+        (8, b"WEBP", "a WebP picture"),
+        (0, b"BM", "a BMP picture"),
+        (0, b"DDS ", "a DDS texture"),
+        (1, b"KTX ", "a KTX texture"),
+        (0, b"PXR-USDC", "a binary USD file"),
+        (0, b"#usda", "a text USD file"),
+        (0, b"PK\x03\x04", "a ZIP archive (or USDZ, 3MF)"),
+        (0, b"Ogawa", "an Alembic file"),
+        (0, b"\x28\xb5\x2f\xfd", "a file compressed with zstd"),
+        (0, b"\x1f\x8b", "a file compressed with gzip"),
+        (4, b"ftyp", "a film or HEIF/AVIF picture"),
+        (0, b"%PDF", "a PDF"),
+        (0, b"ISO-10303-21", "a STEP file"),
+        (0, b"\xff\x4f\xff\x51", "a JPEG 2000 picture"),
+        (0, b"\x00\x00\x00\x0cjP", "a JPEG 2000 picture"),
+        (0, b"<?xml", "an XML file (COLLADA, X3D, SVG)"),
+    ];
+    FOREIGN
+        .iter()
+        .find(|(at, magic, _)| head.get(*at..).is_some_and(|rest| rest.starts_with(magic)))
+        .map(|(_, _, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stl(triangles: u32, bytes: usize) -> Vec<u8> {
+        let mut file = b"solid trap: binary files may begin like text".to_vec();
+        file.resize(80, b' ');
+        file.extend(triangles.to_le_bytes());
+        file.resize(bytes, 7);
+        file
+    }
+
+    #[test]
+    fn content_decides() {
+        let cases: Vec<(&str, Vec<u8>, Format)> = vec![
+            ("a.glb", b"glTF\x02\0\0\0".to_vec(), Format::Glb),
+            ("a.gltf", b"\xef\xbb\xbf {\"asset\":{}}".to_vec(), Format::Gltf),
+            ("a.obj", b"# made by hand\nv 0 0 0\nv 1 0 0\nf 1 2 3\n".to_vec(), Format::Obj),
+            ("a.obj", b"mtllib a.mtl\r\n".to_vec(), Format::Obj),
+            ("a.stl", stl(2, 184), Format::StlBinary),
+            ("a.stl", stl(9, 184), Format::StlBinary),
+            ("a.stl", b"solid\tname\nfacet normal 0 0 1\n".to_vec(), Format::StlAscii),
+            ("a.ply", b"ply\r\nformat ascii 1.0\r\n".to_vec(), Format::Ply),
+            ("a.PNG", b"\x89PNG\r\n\x1a\nrest".to_vec(), Format::Png),
+            ("a.jpeg", vec![0xff, 0xd8, 0xff, 0xe0], Format::Jpeg),
+            ("a.tif", b"MM\0\x2a".to_vec(), Format::Tiff),
+            ("a.exr", vec![0x76, 0x2f, 0x31, 0x01, 2], Format::Exr),
+            ("a.hdr", b"#?RADIANCE\n".to_vec(), Format::Hdr),
+            ("no-suffix", b"#?RGBE\n".to_vec(), Format::Hdr),
+        ];
+        for (name, bytes, format) in cases {
+            assert_eq!(sniff_named(&bytes, bytes.len() as u64, name), Ok(format), "{name}");
+        }
+    }
+
+    #[test]
+    fn refusals_have_the_right_reason_and_say_what_was_found() {
+        let cases: [(&str, &[u8], Reason, &str); 8] = [
+            ("a.png", b"", Reason::InputEmpty, "0 bytes"),
+            ("a.png", &[0xff, 0xd8, 0xff], Reason::InputWrongSuffix, "JPEG"),
+            ("a.obj", b"glTF\x02\0\0\0", Reason::InputWrongSuffix, ".glb"),
+            ("a.stl", b"ply\nformat", Reason::InputWrongSuffix, "PLY"),
+            ("a.png", &[0; 64], Reason::InputCorrupt, "00 00 00"),
+            ("a.stl", &[0; 256], Reason::InputCorrupt, "00 00"),
+            ("a.fbx", b"Kaydara FBX Binary  \0", Reason::InputUnsupported, "FBX"),
+            ("a.txt", b"dear diary, v is for victory", Reason::InputUnsupported, "64 65"),
+        ];
+        for (name, bytes, reason, part) in cases {
+            let failure = sniff_named(bytes, bytes.len() as u64, name).expect_err(name);
+            assert_eq!(failure.reason, reason, "{name}: {}", failure.message);
+            assert!(failure.message.contains(part), "{}", failure.message);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Inspect: says what the files are and whether they can be used.
+
+use super::failure::failure_from_io;
+use super::formats::references::{self, SideFiles};
+use super::formats::{ImageFacts, image_facts, load_image, load_scene};
+use super::source::{Source, write_json};
+use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
+use crate::model::{AssetKind, Reason, limits};
+use crate::preview::DecodedImage;
+use crate::protocol::submit::MissingWhy;
+use crate::protocol::work::{Failure, StageReport, Warning};
+use serde_json::{Value, json};
+
+/// The file that inspect makes.
+pub const METADATA_FILE: &str = "metadata.json";
+
+/// What was learned of an asset.
+struct Findings {
+    facts: Value,
+    references: Vec<String>,
+    warnings: Vec<Warning>,
+}
+
+/// Decodes the asset once and writes `metadata.json`. A refusal is the failure.
+pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
+    let source = Source::of(request)?;
+    let format = source.format()?;
+    let kind = source.kind(request.assignment.input.kind, format);
+    reporter.progress(5.0, format.name());
+    let mut findings = match kind {
+        AssetKind::Mesh => mesh(&source, reporter)?,
+        AssetKind::Image => image(&source)?,
+        AssetKind::Sequence => sequence(&source, reporter)?,
+    };
+    findings.warnings.truncate(limits::WARNINGS_PER_JOB);
+    let warnings: Vec<Value> = findings
+        .warnings
+        .iter()
+        .map(|warning| json!({ "code": warning.reason.code(), "message": warning.message }))
+        .collect();
+    let metadata = json!({
+        "asset": request.assignment.asset,
+        "version": request.assignment.asset_version,
+        "kind": kind,
+        "format": format.name(),
+        "main_file": source.main_name,
+        "size_bytes": source.files.iter().map(|file| file.size_bytes).sum::<u64>(),
+        "files": source
+            .files
+            .iter()
+            .map(|file| json!({
+                "name": file.name, "size_bytes": file.size_bytes, "checksum": file.checksum,
+            }))
+            .collect::<Vec<_>>(),
+        "references": findings.references,
+        "verdict": if warnings.is_empty() { "ok" } else { "warnings" },
+        "warnings": warnings,
+        "facts": findings.facts,
+        "inspected_by": concat!("sawah ", env!("CARGO_PKG_VERSION")),
+    });
+    write_json(&metadata, &request.output_dir.join(METADATA_FILE))?;
+    reporter.progress(100.0, "inspected");
+    Ok(StageOutput {
+        files: vec![Produced {
+            name: METADATA_FILE.to_owned(),
+            media_type: "application/json".to_owned(),
+        }],
+        report: StageReport {
+            kind: Some(kind),
+            warnings: findings.warnings,
+            ..StageReport::default()
+        },
+    })
+}
+
+fn mesh(source: &Source<'_>, reporter: &dyn Reporter) -> Result<Findings, Failure> {
+    let sides = references::side_files_below(&source.main, &source.root).map_err(|error| {
+        failure_from_io(&error, "the main file could not be searched", &source.main)
+    })?;
+    refuse_missing(&sides, source.main_name)?;
+    let loaded = load_scene(&source.main, &source.root, reporter)?;
+    let references = sides.found.into_iter().map(|(name, _)| name).collect();
+    Ok(Findings { facts: loaded.facts, references, warnings: loaded.warnings })
+}
+
+/// A broken look must not be published without a word, so every lacking side file is a refusal.
+fn refuse_missing(sides: &SideFiles, main: &str) -> Result<(), Failure> {
+    const SHOWN: usize = 8;
+    for (why, reason, what) in [
+        (MissingWhy::Outside, Reason::ReferenceOutside, "that lie outside its folder"),
+        (MissingWhy::NotFound, Reason::ReferenceMissing, "that are missing"),
+    ] {
+        let names: Vec<&str> = sides
+            .missing
+            .iter()
+            .filter(|missing| missing.why == why)
+            .map(|missing| missing.name.as_str())
+            .collect();
+        if names.is_empty() {
+            continue;
+        }
+        let more = names.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let shown: Vec<&str> = names.iter().take(SHOWN).copied().collect();
+        return Err(Failure::new(
+            reason,
+            format!(
+                "{main} names side files {what}. Put them beside it, refer to them by relative paths and submit it again: {}{more}",
+                shown.join(", ")
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn image(source: &Source<'_>) -> Result<Findings, Failure> {
+    let facts = image_facts(&source.main)?;
+    let light = light_facts(&load_image(&source.main)?);
+    let mut warnings = Vec::new();
+    if facts.format == "OpenEXR" && facts.profile {
+        warnings.push(Warning {
+            reason: Reason::InputUnsupported,
+            message: format!(
+                "{} states its own primaries; it is shown as if they were those of sRGB",
+                source.main_name
+            ),
+        });
+    }
+    let facts = json!({ "picture": facts, "pixels": light });
+    Ok(Findings { facts, references: Vec::new(), warnings })
+}
+
+/// Least, greatest and mean value of each channel of scene light.
+fn light_facts(image: &DecodedImage) -> Value {
+    let DecodedImage::Light(light) = image else { return Value::Null };
+    let mut least = [f32::INFINITY; 4];
+    let mut most = [f32::NEG_INFINITY; 4];
+    let mut sums = [0.0_f64; 4];
+    for pixel in &light.pixels {
+        for (((value, least), most), sum) in
+            pixel.iter().zip(&mut least).zip(&mut most).zip(&mut sums)
+        {
+            *least = least.min(*value);
+            *most = most.max(*value);
+            *sum += f64::from(*value);
+        }
+    }
+    let count = light.pixels.len().max(1) as f64;
+    json!({ "least": least, "greatest": most, "mean": sums.map(|sum| sum / count) })
+}
+
+fn sequence(source: &Source<'_>, reporter: &dyn Reporter) -> Result<Findings, Failure> {
+    let frames = source.frames()?;
+    let count = frames.frames.len();
+    if count > limits::FRAMES as usize {
+        return Err(Failure::new(
+            Reason::InputTooLarge,
+            format!("the sequence has {count} frames; at most {} can be used", limits::FRAMES),
+        ));
+    }
+    let mut first: Option<(&str, ImageFacts)> = None;
+    for (index, frame) in frames.frames.iter().enumerate() {
+        let facts = image_facts(&source.path(&frame.name)?)?;
+        match &first {
+            None => first = Some((&frame.name, facts)),
+            Some((name, known)) if !known.fits(&facts) => {
+                return Err(mixed((name, known), (&frame.name, &facts)));
+            }
+            Some(_) => {}
+        }
+        reporter.progress(5.0 + 80.0 * index as f32 / count as f32, &frame.name);
+    }
+    // Headers were read of all frames; decoding all of them is the work of render.
+    for index in [0, count / 2, count.saturating_sub(1)] {
+        if let Some(frame) = frames.frames.get(index) {
+            load_image(&source.path(&frame.name)?)?;
+        }
+    }
+    let mut warnings = Vec::new();
+    if !frames.gaps.is_empty() {
+        let gaps = frames.gaps.iter().take(8);
+        let gaps: Vec<String> =
+            gaps.map(|(a, b)| if a == b { a.to_string() } else { format!("{a}–{b}") }).collect();
+        warnings.push(Warning {
+            reason: Reason::ReferenceMissing,
+            message: format!(
+                "{} frames are missing: {}. The film goes on without them",
+                frames.missing(),
+                gaps.join(", ")
+            ),
+        });
+    }
+    let number = |frame: Option<&super::formats::sequence::Frame>| frame.map(|frame| frame.number);
+    let facts = json!({
+        "pattern": frames.label(),
+        "frames": count,
+        "first": number(frames.frames.first()),
+        "last": number(frames.frames.last()),
+        "padding": frames.padding,
+        "gaps": frames.gaps,
+        "picture": first.map(|(_, facts)| facts),
+    });
+    Ok(Findings { facts, references: Vec::new(), warnings })
+}
+
+fn mixed(first: (&str, &ImageFacts), other: (&str, &ImageFacts)) -> Failure {
+    let describe = |(name, facts): (&str, &ImageFacts)| {
+        format!("{name} is {} of {} × {} pixels", facts.format, facts.width, facts.height)
+    };
+    Failure::new(
+        Reason::InputMixedSequence,
+        format!(
+            "the frames differ: {}, but {}. Give all frames one size and one format",
+            describe(first),
+            describe(other)
+        ),
+    )
+}

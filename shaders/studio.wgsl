@@ -4,9 +4,11 @@
 const PI: f32 = 3.14159265;
 const LEAST_LIGHT_ROUGHNESS: f32 = 0.22;
 const DIELECTRIC: f32 = 0.04;
+const MIRRORED: f32 = 1.5;
 const COMPRESS_FROM: f32 = 0.76;
 const DESATURATE: f32 = 0.15;
 const SHADOW_REACH: f32 = 1.08;
+const SHADOW_EDGE: f32 = 12.0;
 const SHADOW_MIN_VARIANCE: f32 = 2.5e-5;
 const SHADOW_LEAK: f32 = 0.25;
 
@@ -218,7 +220,7 @@ fn surroundings(floor: vec3<f32>, direction: vec3<f32>, roughness: f32) -> vec3<
     let height = direction.y / (1.0 + blur);
     let above = smooth_share(height * 1.4 + blur * 0.3);
     let below = smooth_share(-height * 2.2 + blur * 0.2);
-    var light = mix(mix(studio.horizon.xyz, studio.sky.xyz, above), floor, below);
+    var light = mix(mix(studio.horizon.xyz, studio.sky.xyz, above), floor, below) * MIRRORED;
     for (var index = 0u; index < 4u; index++) {
         let sharpness = studio.boxes[index].direction.w;
         let softened = 1.0 / (1.0 / sharpness + 2.0 * blur * blur);
@@ -246,7 +248,7 @@ fn key_visibility(point: vec3<f32>) -> f32 {
     let size = vec2<i32>(textureDimensions(shadow_map));
     let across = vec2(dot(point, studio.shadow_axes[0].xyz), dot(point, studio.shadow_axes[1].xyz));
     let place = (across / SHADOW_REACH * 0.5 + 0.5) * vec2<f32>(size);
-    if any(place < vec2(0.0)) || any(place >= vec2<f32>(size)) {
+    if any(place < vec2(SHADOW_EDGE)) || any(place >= vec2<f32>(size) - SHADOW_EDGE) {
         return 1.0;
     }
     let depth = dot(point, studio.shadow_axes[2].xyz);

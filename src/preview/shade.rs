@@ -14,6 +14,9 @@ const LEAST_LIGHT_ROUGHNESS: f32 = 0.22;
 /// Mirror share of a dielectric that is looked at head on.
 const DIELECTRIC: f32 = 0.04;
 
+/// Mirrors see the studio's bright walls; diffuse light has lost some of it to corners and stands.
+const MIRRORED: f32 = 1.5;
+
 /// A point to be lit, and how it changes to the next pixel in x and y.
 pub(crate) struct Point {
     pub(crate) position: Vec3,
@@ -174,7 +177,7 @@ fn surroundings(studio: &Studio, floor: Vec3, direction: Vec3, roughness: f32) -
     let above = smooth(height * 1.4 + blur * 0.3);
     let below = smooth(-height * 2.2 + blur * 0.2);
     let mut light = studio.horizon.xyz().lerp(studio.sky.xyz(), above);
-    light = light.lerp(floor, below);
+    light = light.lerp(floor, below) * MIRRORED;
     for lamp in &studio.boxes {
         let sharpness = lamp.direction.w;
         let softened = 1.0 / (1.0 / sharpness + 2.0 * blur * blur);

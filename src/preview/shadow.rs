@@ -12,6 +12,9 @@ pub(crate) const SHADOW_PX: usize = 512;
 const REACH: f32 = 1.08;
 /// Half width of one blur pass in texels; two passes make a smooth penumbra.
 const BLUR: usize = 4;
+/// Texels at the map's border that the blur has made unsound; no object reaches them. Mirrored in
+/// WGSL.
+const EDGE: f32 = 12.0;
 /// Least variance: hides what float depths and slopes add. Mirrored in WGSL.
 const MIN_VARIANCE: f32 = 2.5e-5;
 /// Cuts the thin light that variance shadows leak. Mirrored in WGSL.
@@ -47,7 +50,7 @@ impl ShadowMap {
     pub(crate) fn visibility(&self, studio: &Studio, point: Vec3) -> f32 {
         let [x, y, depth] = to_map(studio, point);
         // Outside the map nothing stands between the point and the light.
-        let inside = 0.0..SHADOW_PX as f32;
+        let inside = EDGE..SHADOW_PX as f32 - EDGE;
         if !(inside.contains(&x) && inside.contains(&y)) {
             return 1.0;
         }

@@ -55,7 +55,7 @@ impl Studio {
                 color: (Vec3::from(color) * power).extend(0.0),
             }
         };
-        let key = lamp(-38.0, 50.0, 0.0, [1.0, 0.965, 0.92], 0.66);
+        let key = lamp(-38.0, 50.0, 0.0, [1.0, 0.965, 0.92], 0.78);
         let toward = key.direction.truncate();
         let right = Vec3::Y.cross(toward).normalize_or(Vec3::X);
         Self {
@@ -73,9 +73,9 @@ impl Studio {
                 lamp(178.0, 40.0, 12.0, [0.97, 0.99, 1.0], 1.5),
                 lamp(-100.0, 8.0, 40.0, [1.0, 0.98, 0.96], 1.1),
             ],
-            sky: Vec4::new(0.37, 0.38, 0.40, 0.0),
-            horizon: Vec4::new(0.24, 0.25, 0.265, 0.0),
-            floor: Vec4::new(0.40, 0.395, 0.385, 0.0),
+            sky: Vec4::new(0.32, 0.33, 0.35, 0.0),
+            horizon: Vec4::new(0.19, 0.20, 0.215, 0.0),
+            floor: Vec4::new(0.35, 0.345, 0.335, 0.0),
         }
     }
 }

@@ -17,12 +17,16 @@ fn gallery() {
             let mut artist = Artist::open_on(&scene, on).unwrap();
             let view = artist.still_view(size, size);
             let picture = artist.draw(&view).unwrap();
-            let path = folder.join(format!("{name}-{on:?}.png"));
-            write_png(&picture, &path).unwrap();
-            let notes = artist.notes();
-            eprintln!("{}: {} {notes:?}", path.display(), artist.name());
+            write_png(&picture, &folder.join(format!("{name}-{on:?}.png"))).unwrap();
         }
     }
+    let mut artist = Artist::open(&samples::still_life()).unwrap();
+    let views = artist.turntable_views(256, 256, 12);
+    let cells: Vec<_> = (1..)
+        .zip(&views)
+        .map(|(number, view)| Cell { picture: artist.draw(view).unwrap(), number })
+        .collect();
+    write_png(&contact_sheet(&cells, 6), &folder.join("sheet.png")).unwrap();
 }
 
 #[cfg(feature = "gpu")]

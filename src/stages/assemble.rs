@@ -61,11 +61,7 @@ impl Frames {
     }
 }
 
-fn run_with(
-    request: &StageRequest,
-    reporter: &dyn Reporter,
-    programs: &Programs,
-) -> StageResult {
+fn run_with(request: &StageRequest, reporter: &dyn Reporter, programs: &Programs) -> StageResult {
     let Some(frames) = Frames::of(request) else {
         reporter.log("there are no frames to join");
         return Ok(StageOutput::default());
@@ -119,11 +115,7 @@ fn missing_ffmpeg() -> String {
 }
 
 /// Reads every frame; small pictures of some of them for the sheet.
-fn checked(
-    frames: &Frames,
-    folder: &Path,
-    reporter: &dyn Reporter,
-) -> Result<Vec<Cell>, Failure> {
+fn checked(frames: &Frames, folder: &Path, reporter: &dyn Reporter) -> Result<Vec<Cell>, Failure> {
     if frames.count > limits::FRAMES {
         let why = format!("{} frames are more than {}", frames.count, limits::FRAMES);
         return Err(Failure::new(Reason::InputTooLarge, why));

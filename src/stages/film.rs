@@ -69,9 +69,10 @@ pub(super) fn encode(
     } else {
         warnings.push(Warning {
             reason: Reason::ProgramMissing,
-            message: "this ffmpeg lacks the libx264 encoder: the film is MPEG-4 part 2, which some \
+            message:
+                "this ffmpeg lacks the libx264 encoder: the film is MPEG-4 part 2, which some \
                       players cannot show. Install an ffmpeg with libx264 on the worker"
-                .to_owned(),
+                    .to_owned(),
         });
         &["mpeg4", "-q:v", "2"]
     };
@@ -221,9 +222,13 @@ fn check_count(ffprobe: &Path, film: &Path, expected: u32) -> Result<(), Failure
     if frames == Some(expected) {
         return Ok(());
     }
-    let found = frames.map_or_else(|| "no readable number of".to_owned(), |count| count.to_string());
+    let found =
+        frames.map_or_else(|| "no readable number of".to_owned(), |count| count.to_string());
     Err(Failure::new(
         Reason::OutputInvalid,
-        format!("the film has {found} frames, but {expected} were to be joined. {}", film.display()),
+        format!(
+            "the film has {found} frames, but {expected} were to be joined. {}",
+            film.display()
+        ),
     ))
 }

@@ -9,6 +9,11 @@ pub mod ingest;
 pub mod inspect;
 mod source;
 pub mod transform;
+pub mod render;
+pub mod assemble;
+mod film;
+#[cfg(test)]
+mod testing;
 
 use crate::protocol::work::{Assignment, Failure, StageReport};
 use serde::{Deserialize, Serialize};

@@ -95,11 +95,7 @@ impl Render<'_> {
         Ok(())
     }
 
-    fn drawn(
-        &self,
-        artist: &mut Artist,
-        view: &crate::preview::View,
-    ) -> Result<Picture, Failure> {
+    fn drawn(&self, artist: &mut Artist, view: &crate::preview::View) -> Result<Picture, Failure> {
         let picture = artist.draw(view).map_err(draw_failure)?;
         artist.notes().iter().for_each(|note| self.reporter.log(note));
         Ok(picture)
@@ -107,8 +103,7 @@ impl Render<'_> {
 
     fn image(&mut self) -> Result<(), Failure> {
         let finished = self.transformed.join(PICTURE_FILE);
-        let path =
-            if finished.is_file() { finished } else { self.transformed.join(LIGHT_FILE) };
+        let path = if finished.is_file() { finished } else { self.transformed.join(LIGHT_FILE) };
         self.reporter.progress(0.0, "reading the picture");
         let decoded = load_image(&path)?;
         let exposure = self.exposure(&decoded);
@@ -250,3 +245,7 @@ pub(super) fn png_failure(error: &PngError) -> Failure {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "render_tests.rs"]
+mod tests;

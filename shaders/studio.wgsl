@@ -4,7 +4,7 @@
 const PI: f32 = 3.14159265;
 const LEAST_LIGHT_ROUGHNESS: f32 = 0.22;
 const DIELECTRIC: f32 = 0.04;
-const MIRRORED: f32 = 1.5;
+const MIRRORED: f32 = 1.7;
 const COMPRESS_FROM: f32 = 0.76;
 const DESATURATE: f32 = 0.15;
 const SHADOW_REACH: f32 = 1.08;

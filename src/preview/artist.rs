@@ -190,6 +190,15 @@ impl Artist {
     }
 }
 
+/// The graphics adapters that can draw, the best first: `llvmpipe (LLVM 15.0.6, 256 bits) ·
+/// Vulkan`. Empty with `SAWAH_GPU=off`, and in a build without the `gpu` feature.
+pub fn adapters() -> Vec<String> {
+    #[cfg(feature = "gpu")]
+    return super::gpu::adapters();
+    #[cfg(not(feature = "gpu"))]
+    Vec::new()
+}
+
 fn aspect(width: u32, height: u32) -> f32 {
     width.max(1) as f32 / height.max(1) as f32
 }

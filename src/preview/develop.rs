@@ -10,7 +10,7 @@ use super::texels::to_srgb;
 const BAND: usize = 32;
 /// Linear colours of the backdrop from the top of the picture to the bottom, evenly spaced.
 const BACKDROP: [[f32; 3]; 4] =
-    [[0.500, 0.515, 0.535], [0.640, 0.650, 0.665], [0.745, 0.750, 0.755], [0.700, 0.702, 0.705]];
+    [[0.430, 0.443, 0.462], [0.560, 0.570, 0.585], [0.680, 0.686, 0.692], [0.620, 0.623, 0.628]];
 /// How much darker the corners are.
 const VIGNETTE: f32 = 0.16;
 
@@ -63,8 +63,8 @@ fn backdrop(x: f32, y: f32) -> [f32; 3] {
     let share = share * share * (3.0 - 2.0 * share);
     let (upper, lower) = (BACKDROP[index], BACKDROP[index + 1]);
     let out2 = (x - 0.5) * (x - 0.5) + (y - 0.5) * (y - 0.5);
-    let shade = 1.0 - VIGNETTE * out2 * 2.0;
-    [0, 1, 2].map(|channel| (upper[channel] + (lower[channel] - upper[channel]) * share) * shade)
+    let dim = 1.0 - VIGNETTE * out2 * 2.0;
+    [0, 1, 2].map(|channel| (upper[channel] + (lower[channel] - upper[channel]) * share) * dim)
 }
 
 fn floor_shadow(rays: &Rays, ground: &Ground, x: f32, y: f32) -> f32 {

@@ -1,8 +1,7 @@
 //! Draws pictures of scenes and images. Knows no file formats and no windows.
 //!
-//! [`scene`] is what the format readers make; an [`Artist`] turns it into [`Picture`]s: [`mod@prepare`]
-//! checks and measures it, [`gpu`] or [`cpu`] draws the object, [`develop`] lays it over the
-//! backdrop. [`tone`], [`resize`] and [`sheet`] are the image pipeline.
+//! [`scene`] is what the format readers make; an [`Artist`] turns it into [`Picture`]s: `prepare`
+//! checks and measures it, `gpu` or `cpu` draws the object, `develop` lays it over the backdrop. [`tone`], [`resize`] and [`sheet`] are the image pipeline.
 
 pub mod picture;
 pub mod scene;
@@ -22,13 +21,13 @@ mod ground;
 mod develop;
 mod cpu;
 #[cfg(feature = "gpu")]
-pub mod gpu;
+mod gpu;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]
 mod tests;
 
-pub use artist::{Artist, DrawError, DrawOn, MAX_PICTURE_PX, View};
+pub use artist::{Artist, DrawError, DrawOn, MAX_PICTURE_PX, View, adapters};
 pub use camera::Camera;
 pub use picture::{DecodedImage, LinearImage, Picture};
 pub use png::{PngError, read_png, write_png};

@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn every_row_is_visited_once_and_in_order() {
-        let rows: Vec<usize> = bands(103, 10, |rows| rows.collect::<Vec<_>>()).concat();
+        let rows: Vec<usize> = bands(103, 10, Iterator::collect::<Vec<_>>).concat();
         assert_eq!(rows, (0..103).collect::<Vec<_>>());
         assert!(bands(0, 10, |rows| rows).is_empty());
     }

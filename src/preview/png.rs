@@ -48,14 +48,14 @@ pub fn write_png(picture: &Picture, path: &Path) -> Result<(), PngError> {
     let opaque = picture.rgba.chunks_exact(4).all(|pixel| pixel[3] == 255);
     let encoder =
         PngEncoder::new_with_quality(&mut file, CompressionType::Default, FilterType::Adaptive);
-    let encoded = if opaque {
+    let written = if opaque {
         let rgb: Vec<u8> =
             picture.rgba.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
         encode(encoder, picture, &rgb, ExtendedColorType::Rgb8)
     } else {
         encode(encoder, picture, &picture.rgba, ExtendedColorType::Rgba8)
     };
-    encoded.map_err(|source| match source {
+    written.map_err(|source| match source {
         image::ImageError::IoError(source) => io(source),
         source => PngError::Encode { path: path.to_owned(), source },
     })?;

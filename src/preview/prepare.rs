@@ -154,7 +154,7 @@ impl Sphere {
 fn sound_group(part: &Part, sphere: &Sphere) -> (Group, usize) {
     let mut group = Group::default();
     let mut new_index = vec![u32::MAX; part.positions.len()];
-    let mut dropped = usize::from(part.indices.len() % 3 != 0);
+    let mut dropped = usize::from(!part.indices.len().is_multiple_of(3));
     for triangle in part.indices.chunks_exact(3) {
         let sound = triangle
             .iter()
@@ -265,16 +265,13 @@ impl<'a> SurfaceMaker<'a> {
         }
         let source = self.scene.textures.get(index);
         let texels = source.and_then(|image| Texels::prepare(image, role, self.max_texture_px));
-        let prepared = match texels {
-            Some(texels) => {
-                self.textures.push(texels);
-                Some(self.textures.len() - 1)
-            }
-            None => {
-                let name = source.map_or("", |image| image.name.as_str());
-                self.notes.push(format!("texture {index} '{name}' has no pixels and is left out"));
-                None
-            }
+        let prepared = if let Some(texels) = texels {
+            self.textures.push(texels);
+            Some(self.textures.len() - 1)
+        } else {
+            let name = source.map_or("", |image| image.name.as_str());
+            self.notes.push(format!("texture {index} '{name}' has no pixels and is left out"));
+            None
         };
         self.prepared.insert((index, role), prepared);
         prepared

@@ -140,7 +140,9 @@ fn lanczos(middle: f32, scale: f32, source: usize) -> Taps {
 fn normalized(first: usize, mut weights: Vec<f32>) -> Taps {
     let sum: f32 = weights.iter().sum();
     if sum.abs() > 1e-6 {
-        weights.iter_mut().for_each(|weight| *weight /= sum);
+        for weight in &mut weights {
+            *weight /= sum;
+        }
     }
     Taps { first, weights }
 }

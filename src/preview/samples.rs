@@ -76,7 +76,7 @@ pub(crate) fn texture(size: u32, texel: impl Fn(u32, u32) -> [u8; 4]) -> Texture
 
 pub(crate) fn checker(size: u32, cells: u32, a: [u8; 4], b: [u8; 4]) -> Texture {
     let cell = (size / cells).max(1);
-    texture(size, |x, y| if (x / cell + y / cell) % 2 == 0 { a } else { b })
+    texture(size, |x, y| if (x / cell + y / cell).is_multiple_of(2) { a } else { b })
 }
 
 /// Round bumps in a grid, as a normal texture.

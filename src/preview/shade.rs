@@ -15,7 +15,7 @@ const LEAST_LIGHT_ROUGHNESS: f32 = 0.22;
 const DIELECTRIC: f32 = 0.04;
 
 /// Mirrors see the studio's bright walls; diffuse light has lost some of it to corners and stands.
-const MIRRORED: f32 = 1.5;
+const MIRRORED: f32 = 1.7;
 
 /// A point to be lit, and how it changes to the next pixel in x and y.
 pub(crate) struct Point {

@@ -57,12 +57,12 @@ impl ShadowMap {
         let (x, y) = (x - 0.5, y - 0.5);
         let (left, top) = (x.floor(), y.floor());
         let (share_x, share_y) = (x - left, y - top);
-        let (left, top) = (left as i64, top as i64);
-        let [a, b] = [self.at(left, top), self.at(left + 1, top)];
-        let [c, d] = [self.at(left, top + 1), self.at(left + 1, top + 1)];
+        let (left, top) = (left as usize, top as usize);
+        let above = [self.at(left, top), self.at(left + 1, top)];
+        let under = [self.at(left, top + 1), self.at(left + 1, top + 1)];
         let mix = |axis: usize| {
-            let upper = a[axis] + (b[axis] - a[axis]) * share_x;
-            let lower = c[axis] + (d[axis] - c[axis]) * share_x;
+            let upper = above[0][axis] + (above[1][axis] - above[0][axis]) * share_x;
+            let lower = under[0][axis] + (under[1][axis] - under[0][axis]) * share_x;
             upper + (lower - upper) * share_y
         };
         let mean = mix(0);
@@ -75,9 +75,8 @@ impl ShadowMap {
         ((lit - LEAK) / (1.0 - LEAK)).clamp(0.0, 1.0)
     }
 
-    fn at(&self, x: i64, y: i64) -> [f32; 2] {
-        let last = SHADOW_PX as i64 - 1;
-        let at = y.clamp(0, last) as usize * SHADOW_PX + x.clamp(0, last) as usize;
+    fn at(&self, x: usize, y: usize) -> [f32; 2] {
+        let at = y.min(SHADOW_PX - 1) * SHADOW_PX + x.min(SHADOW_PX - 1);
         self.moments.get(at).copied().unwrap_or([-4.0, 16.0])
     }
 }
@@ -123,6 +122,7 @@ fn ground_depths(rows: &std::ops::Range<usize>, ground_y: f32, studio: &Studio) 
     depths
 }
 
+#[expect(clippy::many_single_char_names, reason = "the corners a, b, c of a triangle in x and y")]
 fn raster(triangle: &[[f32; 3]; 3], rows: &std::ops::Range<usize>, depths: &mut [f32]) {
     let [a, b, c] = triangle;
     let area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);

@@ -55,7 +55,7 @@ impl Studio {
                 color: (Vec3::from(color) * power).extend(0.0),
             }
         };
-        let key = lamp(-38.0, 50.0, 0.0, [1.0, 0.965, 0.92], 0.78);
+        let key = lamp(-38.0, 50.0, 0.0, [1.0, 0.965, 0.92], 0.74);
         let toward = key.direction.truncate();
         let right = Vec3::Y.cross(toward).normalize_or(Vec3::X);
         Self {

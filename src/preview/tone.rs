@@ -142,10 +142,10 @@ mod tests {
             height: 1,
             pixels: vec![[value, value, value, 1.0]; 2],
         };
-        assert_eq!(auto_exposure(&image(0.2)), 0.0);
+        assert!(auto_exposure(&image(0.2)).abs() < 1e-6);
         assert!((auto_exposure(&image(0.0018)) - 100.0_f32.log2()).abs() < 0.01);
         assert!(auto_exposure(&image(180.0)) < -9.0);
-        assert_eq!(auto_exposure(&image(f32::NAN)), 0.0);
+        assert!(auto_exposure(&image(f32::NAN)).abs() < 1e-6);
         let dark = tone_map(&image(0.0018), auto_exposure(&image(0.0018)));
         assert!(dark.rgba[0] > 90, "{:?}", dark.rgba);
     }

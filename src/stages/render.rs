@@ -14,6 +14,8 @@ use crate::recipes::Settings;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+/// Percent when the inputs are read and the still is drawn; reading a scene alone counts to 20.
+const STILL_DONE: f32 = 25.0;
 /// The still picture of every asset.
 pub const STILL_FILE: &str = "still.png";
 
@@ -71,7 +73,7 @@ impl Render<'_> {
         let path = self.transformed.join(SCENE_FILE);
         self.reporter.progress(0.0, "reading the scene");
         let loaded = load_scene(&path, &self.transformed, self.reporter)?;
-        let mut artist = Artist::open(&loaded.scene).map_err(draw_failure)?;
+        let mut artist = Artist::open(&loaded.scene).map_err(|error| draw_failure(&error))?;
         self.reporter.log(&format!("drawing with {}", artist.name()));
         let count = self.settings.turntable_frames;
         let (still, frames) = parts(chunk, count)?;
@@ -96,7 +98,7 @@ impl Render<'_> {
     }
 
     fn drawn(&self, artist: &mut Artist, view: &crate::preview::View) -> Result<Picture, Failure> {
-        let picture = artist.draw(view).map_err(draw_failure)?;
+        let picture = artist.draw(view).map_err(|error| draw_failure(&error))?;
         artist.notes().iter().for_each(|note| self.reporter.log(note));
         Ok(picture)
     }
@@ -157,7 +159,7 @@ impl Render<'_> {
     /// The still picture and its thumbnails.
     fn still(&mut self, picture: &Picture) -> Result<(), Failure> {
         self.save(picture, STILL_FILE.to_owned())?;
-        self.reporter.progress(5.0, "still drawn");
+        self.reporter.progress(STILL_DONE, "still drawn");
         for px in &self.settings.thumbnails_px {
             self.save(&fit(picture, *px), format!("thumb-{px}.png"))?;
         }
@@ -204,9 +206,10 @@ impl Steps {
         Self { first: *frames.start(), count: count as f32 }
     }
 
-    /// Percent when frame `index` is done; the still before it counts five.
+    /// Percent when frame `index` is done.
     fn percent(&self, index: u32) -> f32 {
-        5.0 + 95.0 * (index + 1).saturating_sub(self.first) as f32 / self.count
+        STILL_DONE
+            + (100.0 - STILL_DONE) * (index + 1).saturating_sub(self.first) as f32 / self.count
     }
 }
 
@@ -230,7 +233,7 @@ fn on_black(mut picture: Picture) -> Picture {
     picture
 }
 
-fn draw_failure(error: DrawError) -> Failure {
+fn draw_failure(error: &DrawError) -> Failure {
     Failure::new(error.reason(), error.to_string())
 }
 

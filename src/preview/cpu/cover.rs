@@ -120,6 +120,7 @@ impl Cover {
         start + step_x * (x - a.x) as f32 + step_y * (y - a.y) as f32
     }
 
+    #[expect(clippy::many_single_char_names, reason = "the corners a, b, c of a triangle in x, y")]
     /// Perspective-correct weights of the corners at a place in subpixels; also outside.
     pub(super) fn weights(&self, x: f32, y: f32) -> [f32; 3] {
         let [a, b, c] = self.corners;

@@ -5,6 +5,11 @@
 //! first, then each pixel is shaded once for each triangle it shows, then blended triangles are
 //! laid over from far to near.
 
+#![expect(
+    clippy::cast_possible_wrap,
+    reason = "columns and rows are far below the range of i64: a picture's edge is bounded"
+)]
+
 mod band;
 mod cover;
 mod point;
@@ -132,6 +137,8 @@ fn bin(bins: &mut [Vec<u32>], id: u32, corners: &[Corner; 3]) {
     let (first, last) = (a.min(b).min(c).max(0), a.max(b).max(c).max(-1));
     let last = (last + 1).min(bins.len() as i64);
     if let Some(touched) = bins.get_mut(first as usize..(last as usize).max(first as usize)) {
-        touched.iter_mut().for_each(|bin| bin.push(id));
+        for bin in touched {
+            bin.push(id);
+        }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn is_off() -> bool {
 
 /// The adapters that can draw, the best first: `llvmpipe (LLVM 15.0.6, 256 bits) · Vulkan`. Empty
 /// with `SAWAH_GPU=off`.
-pub fn adapters() -> Vec<String> {
+pub(crate) fn adapters() -> Vec<String> {
     if is_off() {
         return Vec::new();
     }

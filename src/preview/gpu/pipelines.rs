@@ -21,7 +21,7 @@ pub(super) struct Pipelines {
     pub(super) shadow: wgpu::Texture,
     pub(super) studio_group: wgpu::BindGroup,
     /// By blended, then by double-sided.
-    pipelines: [[wgpu::RenderPipeline; 2]; 2],
+    by_use: [[wgpu::RenderPipeline; 2]; 2],
 }
 
 impl Pipelines {
@@ -62,12 +62,12 @@ impl Pipelines {
         });
         let make =
             |blended, double_sided| pipeline(device, &layout, &shader, blended, double_sided);
-        let pipelines = [false, true].map(|blended| [false, true].map(|both| make(blended, both)));
-        Self { surface_layout, studio, shadow, studio_group, pipelines }
+        let by_use = [false, true].map(|blended| [false, true].map(|both| make(blended, both)));
+        Self { surface_layout, studio, shadow, studio_group, by_use }
     }
 
     pub(super) fn get(&self, blended: bool, double_sided: bool) -> &wgpu::RenderPipeline {
-        let [solid, over] = &self.pipelines;
+        let [solid, over] = &self.by_use;
         let [single, double] = if blended { over } else { solid };
         if double_sided { double } else { single }
     }

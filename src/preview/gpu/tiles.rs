@@ -17,7 +17,7 @@ pub(super) const TILE_PX: u32 = 2_048;
 /// Bytes of a pixel.
 const PIXEL: u32 = 8;
 /// Longest time one tile may take on the adapter.
-const TILE_TIMEOUT: Duration = Duration::from_secs(300);
+const TILE_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The memory that a tile is drawn to and read from.
 pub(super) struct Targets {

@@ -1,9 +1,37 @@
 //! Draws pictures of scenes and images. Knows no file formats and no windows.
 //!
-//! [`scene`] is what the format readers make; a renderer ([`open`]) turns it into a [`Picture`].
+//! [`scene`] is what the format readers make; an [`Artist`] turns it into [`Picture`]s: `prepare`
+//! checks and measures it, `gpu` or `cpu` draws the object, `develop` lays it over the backdrop. [`tone`], [`resize`] and [`sheet`] are the image pipeline.
 
 pub mod picture;
 pub mod scene;
+pub mod camera;
+pub mod artist;
+pub mod tone;
+pub mod resize;
+pub mod png;
+pub mod sheet;
+mod parallel;
+mod texels;
+mod prepare;
+mod studio;
+mod shadow;
+mod shade;
+mod ground;
+mod develop;
+mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod tests;
 
+pub use artist::{Artist, DrawError, DrawOn, MAX_PICTURE_PX, View, adapters};
+pub use camera::Camera;
 pub use picture::{DecodedImage, LinearImage, Picture};
+pub use png::{PngError, read_png, write_png};
+pub use resize::fit;
 pub use scene::Scene;
+pub use sheet::{Cell, contact_sheet, evenly_chosen};
+pub use tone::{auto_exposure, tone_map};

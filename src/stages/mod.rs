@@ -15,6 +15,7 @@ pub mod cleanup;
 
 pub mod dispatch;
 pub mod failure;
+mod film;
 pub mod host;
 pub mod message;
 mod source;
@@ -23,6 +24,8 @@ mod source;
 mod asset_tests;
 #[cfg(test)]
 pub(crate) mod fixture;
+#[cfg(test)]
+mod testing;
 
 pub use dispatch::run;
 

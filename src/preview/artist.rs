@@ -1,0 +1,227 @@
+//! Draws views of one scene, on the graphics adapter where there is one, else on the CPU.
+
+use super::camera::Camera;
+use super::cpu;
+use super::develop::develop;
+#[cfg(feature = "gpu")]
+use super::gpu::Gpu;
+use super::ground::{Contact, Ground};
+use super::picture::{LinearImage, Picture};
+use super::prepare::{Drawable, MAX_TEXTURE_PX};
+use super::scene::Scene;
+use super::shadow::ShadowMap;
+use super::studio::Studio;
+use crate::model::Reason;
+use glam::Vec3;
+
+/// Longest edge of a picture that is drawn, in pixels.
+pub const MAX_PICTURE_PX: u32 = 8_192;
+
+/// A picture could not be drawn.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DrawError {
+    /// No triangle has three finite corners.
+    #[error("the scene has no triangle with finite corners: nothing to draw")]
+    NothingToDraw,
+    /// The picture's size is outside its bounds.
+    #[error(
+        "cannot draw a picture of {width} × {height} pixels: each edge must be 1 to {MAX_PICTURE_PX}"
+    )]
+    Size {
+        /// Width asked for.
+        width: u32,
+        /// Height asked for.
+        height: u32,
+    },
+    /// No adapter can be used.
+    #[error("no graphics adapter can draw: {0}")]
+    NoAdapter(String),
+    /// The adapter stopped working or refused a command.
+    #[error("the graphics adapter '{adapter}' failed: {why}")]
+    GpuLost {
+        /// Its name.
+        adapter: String,
+        /// Its own words.
+        why: String,
+    },
+    /// The adapter has too little memory.
+    #[error("the graphics adapter '{adapter}' has too little memory: {why}")]
+    GpuOutOfMemory {
+        /// Its name.
+        adapter: String,
+        /// Its own words.
+        why: String,
+    },
+}
+
+impl DrawError {
+    /// The stable code.
+    pub const fn reason(&self) -> Reason {
+        match self {
+            Self::NothingToDraw => Reason::InputNothingToDraw,
+            Self::Size { .. } => Reason::SettingInvalid,
+            Self::NoAdapter(_) | Self::GpuLost { .. } => Reason::GpuLost,
+            Self::GpuOutOfMemory { .. } => Reason::GpuOutOfMemory,
+        }
+    }
+}
+
+/// What is seen, and how large the picture is in pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct View {
+    /// Where it is seen from.
+    pub camera: Camera,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+}
+
+/// On what to draw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DrawOn {
+    /// The best adapter, else the CPU. `SAWAH_GPU=off` in the environment means the CPU.
+    Best,
+    /// The CPU.
+    Cpu,
+    /// The best adapter, or an error.
+    Gpu,
+}
+
+/// Draws views of one scene.
+pub struct Artist {
+    drawable: Drawable,
+    points: Vec<Vec3>,
+    contact: Contact,
+    #[cfg(feature = "gpu")]
+    gpu: Option<Gpu>,
+    notes: Vec<String>,
+}
+
+impl std::fmt::Debug for Artist {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Artist({})", self.name())
+    }
+}
+
+impl Artist {
+    /// Prepares a scene for the best adapter, or for the CPU where no adapter can be used.
+    pub fn open(scene: &Scene) -> Result<Self, DrawError> {
+        Self::open_on(scene, DrawOn::Best)
+    }
+
+    /// Prepares a scene for drawing on a chosen device.
+    pub fn open_on(scene: &Scene, on: DrawOn) -> Result<Self, DrawError> {
+        let drawable = Drawable::new(scene, MAX_TEXTURE_PX).ok_or(DrawError::NothingToDraw)?;
+        let mut notes = drawable.notes.clone();
+        #[cfg(feature = "gpu")]
+        let gpu = open_gpu(&drawable, on, &mut notes)?;
+        #[cfg(not(feature = "gpu"))]
+        match on {
+            DrawOn::Best => notes.push("built without the gpu feature: drawing on the CPU".into()),
+            DrawOn::Cpu => {}
+            DrawOn::Gpu => {
+                return Err(DrawError::NoAdapter("built without the gpu feature".to_owned()));
+            }
+        }
+        Ok(Self {
+            points: drawable.points(),
+            contact: Contact::new(&drawable),
+            drawable,
+            #[cfg(feature = "gpu")]
+            gpu,
+            notes,
+        })
+    }
+
+    /// What draws: `cpu`, or the adapter and its interface.
+    pub fn name(&self) -> &str {
+        #[cfg(feature = "gpu")]
+        if let Some(gpu) = &self.gpu {
+            return gpu.name();
+        }
+        "cpu"
+    }
+
+    /// Lines for the log since the last call: what was left out, and why the CPU draws.
+    pub fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// The three-quarter view, framed for a picture of this size.
+    pub fn still_view(&self, width: u32, height: u32) -> View {
+        let camera = Camera::still(&self.points, aspect(width, height));
+        View { camera, width, height }
+    }
+
+    /// The views of a turntable of `count` frames, framed alike for pictures of this size.
+    pub fn turntable_views(&self, width: u32, height: u32, count: u32) -> Vec<View> {
+        let cameras = Camera::turntable(&self.points, aspect(width, height), count);
+        cameras.map(|camera| View { camera, width, height }).collect()
+    }
+
+    /// Draws one view. If the adapter fails, the CPU draws this and all later views, and
+    /// [`Artist::notes`] says so.
+    pub fn draw(&mut self, view: &View) -> Result<Picture, DrawError> {
+        let (layer, ground) = self.layer(view)?;
+        Ok(develop(&layer, &view.camera, &ground))
+    }
+
+    /// The object alone (tone-mapped linear light, premultiplied alpha), and the floor.
+    pub(crate) fn layer(&mut self, view: &View) -> Result<(LinearImage, Ground), DrawError> {
+        let View { camera, width, height } = *view;
+        if !(1..=MAX_PICTURE_PX).contains(&width) || !(1..=MAX_PICTURE_PX).contains(&height) {
+            return Err(DrawError::Size { width, height });
+        }
+        let studio = Studio::new(&camera, aspect(width, height), self.drawable.ground_y);
+        let shadow = ShadowMap::draw(&self.drawable, &studio);
+        let ground = Ground::new(&self.contact, &shadow, &studio, self.drawable.ground_y);
+        #[cfg(feature = "gpu")]
+        if let Some(gpu) = &mut self.gpu {
+            match gpu.draw(&self.drawable, &studio, &shadow, width, height) {
+                Ok(layer) => return Ok((layer, ground)),
+                Err(error) => {
+                    self.notes.push(format!("{error}; drawing on the CPU from here on"));
+                    self.gpu = None;
+                }
+            }
+        }
+        Ok((cpu::draw(&self.drawable, &studio, &shadow, width, height), ground))
+    }
+}
+
+/// The graphics adapters that can draw, the best first: `llvmpipe (LLVM 15.0.6, 256 bits) ·
+/// Vulkan`. Empty with `SAWAH_GPU=off`, and in a build without the `gpu` feature.
+pub fn adapters() -> Vec<String> {
+    #[cfg(feature = "gpu")]
+    return super::gpu::adapters();
+    #[cfg(not(feature = "gpu"))]
+    Vec::new()
+}
+
+fn aspect(width: u32, height: u32) -> f32 {
+    width.max(1) as f32 / height.max(1) as f32
+}
+
+#[cfg(feature = "gpu")]
+fn open_gpu(
+    drawable: &Drawable,
+    on: DrawOn,
+    notes: &mut Vec<String>,
+) -> Result<Option<Gpu>, DrawError> {
+    match on {
+        DrawOn::Cpu => Ok(None),
+        DrawOn::Best if super::gpu::is_off() => {
+            notes.push("SAWAH_GPU=off: drawing on the CPU".to_owned());
+            Ok(None)
+        }
+        DrawOn::Gpu => Gpu::open(drawable).map(Some),
+        DrawOn::Best => match Gpu::open(drawable) {
+            Ok(gpu) => Ok(Some(gpu)),
+            Err(error) => {
+                notes.push(format!("{error}; drawing on the CPU"));
+                Ok(None)
+            }
+        },
+    }
+}

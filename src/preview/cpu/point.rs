@@ -1,0 +1,77 @@
+//! Interpolates a triangle's corners at a place of the picture.
+
+use super::Frame;
+use super::cover::{Cover, SAMPLE_AT, SUBPIXELS};
+use crate::preview::prepare::{Surface, Vertex};
+use crate::preview::shade::Point;
+use glam::{Vec2, Vec3, Vec4};
+
+/// A triangle with all that is needed to shade it.
+pub(super) struct Face<'a> {
+    pub(super) cover: Cover,
+    pub(super) surface: &'a Surface,
+    vertices: [&'a Vertex; 3],
+}
+
+impl<'a> Face<'a> {
+    pub(super) fn new(frame: &'a Frame<'a>, id: u32) -> Option<Self> {
+        let (group, [a, b, c]) = frame.vertex_indices(id)?;
+        let group = frame.drawable.groups.get(group)?;
+        let surface = frame.drawable.surface(group)?;
+        let cover = Cover::new(frame.corners_of(id)?, surface.double_sided)?;
+        let vertices = [group.vertices.get(a)?, group.vertices.get(b)?, group.vertices.get(c)?];
+        Some(Self { cover, surface, vertices })
+    }
+
+    /// The point that stands for the samples of `mask`: the pixel's middle if all are covered,
+    /// else the middle of the covered ones, which lies inside the triangle.
+    pub(super) fn point(&self, column: usize, row: usize, mask: u8) -> Point {
+        let (mut x, mut y, mut count) = (0, 0, 0);
+        for (sample, [at_x, at_y]) in SAMPLE_AT.into_iter().enumerate() {
+            if mask >> sample & 1 == 1 {
+                (x, y, count) = (x + at_x, y + at_y, count + 1);
+            }
+        }
+        let count = count.max(1) as f32;
+        let x = (column as i64 * SUBPIXELS) as f32 + x as f32 / count;
+        let y = (row as i64 * SUBPIXELS) as f32 + y as f32 / count;
+        let pixel = SUBPIXELS as f32;
+        let weights = self.cover.weights(x, y);
+        let weights_x = self.cover.weights(x + pixel, y);
+        let weights_y = self.cover.weights(x, y + pixel);
+        let position = self.position(weights);
+        let uv = self.uv(weights);
+        Point {
+            position,
+            normal: self.normal(weights),
+            color: self.color(weights),
+            uv,
+            position_steps: [
+                self.position(weights_x) - position,
+                self.position(weights_y) - position,
+            ],
+            uv_steps: [self.uv(weights_x) - uv, self.uv(weights_y) - uv],
+            front: self.cover.front,
+        }
+    }
+
+    fn position(&self, [a, b, c]: [f32; 3]) -> Vec3 {
+        let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec3::from(vertex.position));
+        at_a * a + at_b * b + at_c * c
+    }
+
+    fn normal(&self, [a, b, c]: [f32; 3]) -> Vec3 {
+        let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec3::from(vertex.normal));
+        at_a * a + at_b * b + at_c * c
+    }
+
+    fn uv(&self, [a, b, c]: [f32; 3]) -> Vec2 {
+        let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec2::from(vertex.uv));
+        at_a * a + at_b * b + at_c * c
+    }
+
+    fn color(&self, [a, b, c]: [f32; 3]) -> Vec4 {
+        let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec4::from(vertex.color));
+        at_a * a + at_b * b + at_c * c
+    }
+}

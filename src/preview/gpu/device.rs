@@ -1,0 +1,126 @@
+//! Finds an adapter and opens it; turns everything that goes wrong into errors.
+
+use crate::preview::artist::DrawError;
+use std::sync::{Arc, Mutex, PoisonError};
+use wgpu::{Adapter, Backends, DeviceType, ErrorFilter, Instance, InstanceDescriptor};
+
+/// An open adapter.
+pub(super) struct Connection {
+    pub(super) name: String,
+    pub(super) device: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    /// The first thing that went wrong outside of a guarded call.
+    failed: Arc<Mutex<Option<Trouble>>>,
+}
+
+/// What went wrong, in the driver's words.
+#[derive(Debug, Clone)]
+enum Trouble {
+    Memory(String),
+    Other(String),
+}
+
+impl From<wgpu::Error> for Trouble {
+    fn from(error: wgpu::Error) -> Self {
+        match error {
+            wgpu::Error::OutOfMemory { source } => Self::Memory(source.to_string()),
+            other => Self::Other(other.to_string()),
+        }
+    }
+}
+
+/// All adapters that can draw, hardware before software.
+pub(super) fn find() -> Vec<Adapter> {
+    let mut wanted = InstanceDescriptor::new_without_display_handle();
+    wanted.backends = Backends::PRIMARY;
+    let instance = Instance::new(wanted);
+    let mut adapters = pollster::block_on(instance.enumerate_adapters(Backends::PRIMARY));
+    adapters.sort_by_key(|adapter| match adapter.get_info().device_type {
+        DeviceType::DiscreteGpu => 0,
+        DeviceType::IntegratedGpu => 1,
+        DeviceType::VirtualGpu => 2,
+        DeviceType::Other => 3,
+        DeviceType::Cpu => 4,
+    });
+    adapters
+}
+
+/// Name and interface, for people.
+pub(super) fn describe(adapter: &Adapter) -> String {
+    let info = adapter.get_info();
+    format!("{} · {:?}", info.name, info.backend)
+}
+
+impl Connection {
+    /// Opens the best adapter that lets itself be opened.
+    pub(super) fn open() -> Result<Self, DrawError> {
+        let mut why = "none was found".to_owned();
+        for adapter in find() {
+            let name = describe(&adapter);
+            match Self::to(&adapter, name.clone()) {
+                Ok(connection) => return Ok(connection),
+                Err(error) => why = format!("'{name}' cannot be opened: {error}"),
+            }
+        }
+        Err(DrawError::NoAdapter(why))
+    }
+
+    fn to(adapter: &Adapter, name: String) -> Result<Self, wgpu::RequestDeviceError> {
+        let wanted = wgpu::DeviceDescriptor {
+            label: Some("sawah preview"),
+            // The defaults allow less than the adapter can: large textures would be refused.
+            required_limits: adapter.limits(),
+            ..wgpu::DeviceDescriptor::default()
+        };
+        let (device, queue) = pollster::block_on(adapter.request_device(&wanted))?;
+        let failed = Arc::new(Mutex::new(None));
+        let note = Arc::clone(&failed);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            remember(&note, Trouble::from(error));
+        }));
+        let note = Arc::clone(&failed);
+        device.set_device_lost_callback(move |reason, message| {
+            remember(&note, Trouble::Other(format!("device lost ({reason:?}): {message}")));
+        });
+        Ok(Self { name, device, queue, failed })
+    }
+
+    /// Runs graphics commands; what the driver refuses becomes an error.
+    pub(super) fn guarded<T>(&self, work: impl FnOnce(&Self) -> T) -> Result<T, DrawError> {
+        let memory = self.device.push_error_scope(ErrorFilter::OutOfMemory);
+        let validation = self.device.push_error_scope(ErrorFilter::Validation);
+        let internal = self.device.push_error_scope(ErrorFilter::Internal);
+        let result = work(self);
+        let seen = [internal.pop(), validation.pop(), memory.pop()].map(|caught| {
+            // A scope without an error is ready at once: nothing waits for the device here.
+            pollster::block_on(caught)
+        });
+        if let Some(error) = seen.into_iter().flatten().next() {
+            return Err(self.error(Trouble::from(error)));
+        }
+        self.check()?;
+        Ok(result)
+    }
+
+    /// An error if anything went wrong since the connection was opened.
+    pub(super) fn check(&self) -> Result<(), DrawError> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        failed.map_or(Ok(()), |trouble| Err(self.error(trouble)))
+    }
+
+    /// The adapter failed for this reason.
+    pub(super) fn lost(&self, why: impl Into<String>) -> DrawError {
+        DrawError::GpuLost { adapter: self.name.clone(), why: why.into() }
+    }
+
+    fn error(&self, trouble: Trouble) -> DrawError {
+        match trouble {
+            Trouble::Memory(why) => DrawError::GpuOutOfMemory { adapter: self.name.clone(), why },
+            Trouble::Other(why) => self.lost(why),
+        }
+    }
+}
+
+fn remember(failed: &Mutex<Option<Trouble>>, trouble: Trouble) {
+    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(trouble);
+}

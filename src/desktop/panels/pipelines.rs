@@ -1,0 +1,134 @@
+//! The table of pipelines.
+
+use super::empty;
+use crate::desktop::action::{Action, Actions};
+use crate::desktop::frame::FrameContext;
+use crate::desktop::pictures::Picture;
+use crate::desktop::screen::Selection;
+use crate::desktop::theme::{ROW_TALL, Tokens, UNTINTED};
+use crate::desktop::widgets::table::{Head, Table, finish_row, head, rest, selected_mark};
+use crate::desktop::widgets::{strip, text};
+use crate::desktop::words;
+use crate::model::AssetKind;
+use crate::protocol::view::PipelineView;
+use eframe::egui::{
+    CornerRadius, FontId, Image, Rect, RichText, Sense, TextStyle, Ui, load::SizedTexture, vec2,
+};
+use egui_extras::TableRow;
+
+const THUMB: f32 = 30.0;
+const STRIP: f32 = 168.0;
+/// Thumbnails are cut from pictures of this edge in pixels, sharp on dense screens too.
+const THUMB_PX: u32 = 128;
+const HEADS: [Head; 6] = [
+    head("", 54.0),
+    rest("Asset"),
+    head("Stages", STRIP + 24.0),
+    head("Status", 112.0),
+    head("Recipe", 92.0),
+    head("Age", 84.0),
+];
+
+/// Draws the table.
+pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
+    let rows = &frame.lists.pipelines.shown;
+    if rows.is_empty() {
+        empty::show(frame, ui, actions);
+        return;
+    }
+    let selected = frame.screen.selection.pipeline;
+    let scroll_to = selected
+        .filter(|_| frame.screen.scroll_to_selection)
+        .and_then(|id| frame.lists.pipelines.position(id));
+    let table =
+        Table { id: "pipelines", heads: &HEADS, row_height: ROW_TALL, rows: rows.len(), scroll_to };
+    table.show(ui, |row| {
+        let found = rows.get(row.index()).and_then(|id| frame.model.pipelines.get(id));
+        if let Some(pipeline) = found {
+            row_ui(frame, row, pipeline, selected == Some(pipeline.id), actions);
+        }
+    });
+}
+
+fn row_ui(
+    frame: &FrameContext<'_>,
+    row: &mut TableRow<'_, '_>,
+    pipeline: &PipelineView,
+    selected: bool,
+    actions: &mut Actions,
+) {
+    row.set_selected(selected);
+    row.col(|ui| {
+        selected_mark(ui, selected);
+        ui.add_space(12.0);
+        thumb_ui(frame, ui, pipeline);
+    });
+    row.col(|ui| {
+        ui.spacing_mut().item_spacing.x = 6.0;
+        let version = format!("v{}", pipeline.asset_version);
+        let room = ui.available_width() - 40.0;
+        ui.scope(|ui| {
+            ui.set_max_width(room.max(20.0));
+            text::plain(ui, pipeline.asset.as_str());
+        });
+        text::small(ui, version);
+    });
+    row.col(|ui| {
+        strip::strip(ui, pipeline, STRIP);
+    });
+    let (word, tone) = words::pipeline_status(pipeline.status);
+    row.col(|ui| {
+        text::status(ui, tone, word);
+    });
+    row.col(|ui| {
+        text::muted(ui, pipeline.recipe.as_str());
+    });
+    row.col(|ui| {
+        text::muted(ui, words::age(frame.now_ms, pipeline.created_at_ms))
+            .on_hover_text(words::moment(pipeline.created_at_ms));
+    });
+    let name = format!("{}, {word}", words::asset(pipeline));
+    if finish_row(row, &name, selected).clicked() {
+        let next = if selected { Selection::NONE } else { Selection::pipeline(pipeline.id) };
+        actions.push(Action::Select(next));
+    }
+}
+
+fn thumb_ui(frame: &FrameContext<'_>, ui: &mut Ui, pipeline: &PipelineView) {
+    let (rect, _) = ui.allocate_exact_size(vec2(THUMB, THUMB), Sense::hover());
+    let tokens = Tokens::of(ui);
+    ui.painter().rect_filled(rect, CornerRadius::same(4), tokens.sunken);
+    let picture =
+        pipeline.still.map(|still| frame.pictures.get(ui.ctx(), frame.farm, still, THUMB_PX));
+    if let Some(Picture::Ready(texture)) = picture {
+        let size = fit(texture.size_vec2(), rect.size());
+        Image::from_texture(SizedTexture::new(texture.id(), size))
+            .tint(UNTINTED)
+            .corner_radius(CornerRadius::same(4))
+            .paint_at(ui, Rect::from_center_size(rect.center(), size));
+        return;
+    }
+    let font = FontId::new(9.5, TextStyle::Small.resolve(ui.style()).family);
+    let kind = pipeline.kind.map_or("", kind_mark);
+    let center = eframe::egui::Align2::CENTER_CENTER;
+    ui.painter().text(rect.center(), center, kind, font, tokens.muted);
+}
+
+const fn kind_mark(kind: AssetKind) -> &'static str {
+    match kind {
+        AssetKind::Mesh => "mesh",
+        AssetKind::Image => "img",
+        AssetKind::Sequence => "seq",
+    }
+}
+
+/// The largest size of the same shape that fits.
+pub fn fit(size: eframe::egui::Vec2, room: eframe::egui::Vec2) -> eframe::egui::Vec2 {
+    let scale = (room.x / size.x.max(1.0)).min(room.y / size.y.max(1.0));
+    size * scale.max(0.0)
+}
+
+/// The name of an asset as a heading.
+pub fn heading(pipeline: &PipelineView) -> RichText {
+    RichText::new(pipeline.asset.as_str()).heading()
+}

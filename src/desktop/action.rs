@@ -18,8 +18,6 @@ pub enum Action {
     Step(i32),
     /// Select the first row, or open what is selected.
     Open,
-    /// Show or hide the inspector.
-    ToggleInspector,
     /// Show rows of one state; again to show all.
     Filter(StateFilter),
     /// Show rows with this text.

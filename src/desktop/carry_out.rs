@@ -21,9 +21,6 @@ impl App {
                 self.screen.inspector_closed = !self.screen.inspector_closed;
             }
             Action::Open => self.step(1),
-            Action::ToggleInspector => {
-                self.screen.inspector_closed = !self.screen.inspector_closed;
-            }
             Action::Filter(filter) => self.filter(filter),
             Action::Search(text) => {
                 self.screen.search = text;

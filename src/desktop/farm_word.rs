@@ -27,7 +27,9 @@ pub fn farm_word(connection: &Connection, model: &ReadModel, index: &Index) -> F
         Connection::Connecting => {
             return say("Connecting", Tone::Calm, "the first snapshot is on its way".to_owned());
         }
-        Connection::Lost { why } => return say("Cut off", Tone::Dead, why.clone()),
+        Connection::Lost { .. } => {
+            return say("Cut off", Tone::Dead, "what you see may be out of date".to_owned());
+        }
         Connection::Live => {}
     }
     if model.workers.is_empty() && live > 0 {
@@ -53,6 +55,9 @@ pub fn farm_word(connection: &Connection, model: &ReadModel, index: &Index) -> F
     if index.dead_letters > 0 {
         let letters = words::plural(index.dead_letters, "dead letter waits", "dead letters wait");
         return say("Trouble", Tone::Dead, format!("{letters} for a decision"));
+    }
+    if model.workers.is_empty() {
+        return say("Idle", Tone::Calm, "nothing to do, no worker here yet".to_owned());
     }
     let workers = words::plural(model.workers.len(), "worker", "workers");
     say("Idle", Tone::Good, format!("nothing to do, {workers} ready"))

@@ -37,6 +37,8 @@ pub struct Tokens {
     pub raised: Color32,
     /// Fields, logs, the backdrop of pictures.
     pub sunken: Color32,
+    /// Behind every other row.
+    pub stripe: Color32,
     /// A row or control under the pointer.
     pub hover: Color32,
     /// The selected row.
@@ -56,6 +58,7 @@ pub struct Tokens {
     /// Over the window while a dialog is open.
     pub veil: Color32,
     tones: [Color32; 5],
+    fills: [Color32; 5],
     softs: [Color32; 5],
 }
 
@@ -63,6 +66,7 @@ const DARK: Tokens = Tokens {
     surface: Color32::from_rgb(0x12, 0x17, 0x17),
     raised: Color32::from_rgb(0x1a, 0x20, 0x20),
     sunken: Color32::from_rgb(0x0c, 0x10, 0x10),
+    stripe: Color32::from_rgb(0x15, 0x1b, 0x1b),
     hover: Color32::from_rgb(0x1e, 0x27, 0x27),
     selected: Color32::from_rgb(0x1b, 0x37, 0x31),
     outline: Color32::from_rgb(0x2a, 0x34, 0x34),
@@ -79,6 +83,13 @@ const DARK: Tokens = Tokens {
         Color32::from_rgb(0x63, 0xc9, 0x90),
         Color32::from_rgb(0xf5, 0x84, 0x7b),
     ],
+    fills: [
+        Color32::from_rgb(0x7f, 0x8e, 0x8a),
+        Color32::from_rgb(0x4d, 0xa6, 0xd8),
+        Color32::from_rgb(0xd8, 0xa6, 0x42),
+        Color32::from_rgb(0x4f, 0xb0, 0x7c),
+        Color32::from_rgb(0xea, 0x76, 0x6d),
+    ],
     softs: [
         Color32::from_rgb(0x24, 0x2c, 0x2c),
         Color32::from_rgb(0x14, 0x2c, 0x3a),
@@ -92,7 +103,8 @@ const LIGHT: Tokens = Tokens {
     surface: Color32::from_rgb(0xfc, 0xfd, 0xfc),
     raised: Color32::from_rgb(0xf2, 0xf5, 0xf2),
     sunken: Color32::from_rgb(0xe8, 0xed, 0xe9),
-    hover: Color32::from_rgb(0xee, 0xf3, 0xef),
+    stripe: Color32::from_rgb(0xf6, 0xf9, 0xf7),
+    hover: Color32::from_rgb(0xec, 0xf2, 0xee),
     selected: Color32::from_rgb(0xd6, 0xec, 0xe0),
     outline: Color32::from_rgb(0xd5, 0xdd, 0xd7),
     outline_strong: Color32::from_rgb(0xa3, 0xb1, 0xa9),
@@ -107,6 +119,13 @@ const LIGHT: Tokens = Tokens {
         Color32::from_rgb(0x74, 0x50, 0x00),
         Color32::from_rgb(0x1c, 0x6b, 0x42),
         Color32::from_rgb(0xad, 0x24, 0x1c),
+    ],
+    fills: [
+        Color32::from_rgb(0x7a, 0x88, 0x82),
+        Color32::from_rgb(0x1f, 0x8a, 0xc4),
+        Color32::from_rgb(0xb0, 0x7a, 0x00),
+        Color32::from_rgb(0x34, 0x94, 0x62),
+        Color32::from_rgb(0xd1, 0x40, 0x37),
     ],
     softs: [
         Color32::from_rgb(0xe4, 0xe9, 0xe5),
@@ -136,15 +155,28 @@ impl Tokens {
         self.tones[tone as usize]
     }
 
+    /// For bars and segments, where no letter has to be read.
+    pub const fn fill(&self, tone: Tone) -> Color32 {
+        self.fills[tone as usize]
+    }
+
     /// Behind text of the same tone.
     pub const fn soft(&self, tone: Tone) -> Color32 {
         self.softs[tone as usize]
     }
 
+    /// Every pair of a filled mark and its ground, for the contrast check.
+    pub fn mark_pairs(&self) -> Vec<(Color32, Color32)> {
+        let grounds = [self.surface, self.raised, self.stripe, self.selected];
+        let marks = Tone::ALL.map(|tone| self.fill(tone));
+        marks.iter().flat_map(|mark| grounds.map(|ground| (*mark, ground))).collect()
+    }
+
     /// Every pair of text and ground that the window uses, for the contrast check.
     pub fn text_pairs(&self) -> Vec<(Color32, Color32)> {
-        let grounds = [self.surface, self.raised, self.sunken, self.hover, self.selected];
-        let mut pairs = vec![(self.on_accent, self.accent)];
+        let grounds =
+            [self.surface, self.raised, self.sunken, self.stripe, self.hover, self.selected];
+        let mut pairs = vec![(self.on_accent, self.accent), (self.accent, self.selected)];
         for ground in grounds {
             pairs.push((self.text, ground));
             pairs.push((self.muted, ground));
@@ -157,11 +189,6 @@ impl Tokens {
         }
         pairs
     }
-}
-
-/// A colour made weaker, for what is out of date.
-pub fn faded(color: Color32) -> Color32 {
-    color.gamma_multiply(0.55)
 }
 
 /// Pictures are drawn as they are.
@@ -218,14 +245,14 @@ fn visuals(theme: Theme) -> Visuals {
     visuals.window_corner_radius = CornerRadius::same(8);
     visuals.menu_corner_radius = ROUND;
     visuals.extreme_bg_color = tokens.sunken;
-    visuals.faint_bg_color = tokens.hover;
+    visuals.faint_bg_color = tokens.stripe;
     visuals.code_bg_color = tokens.sunken;
     visuals.hyperlink_color = tokens.accent;
     visuals.warn_fg_color = tokens.tone(Tone::Wait);
     visuals.error_fg_color = tokens.tone(Tone::Dead);
     visuals.weak_text_color = Some(tokens.muted);
     visuals.selection.bg_fill = tokens.selected;
-    visuals.selection.stroke = Stroke::new(1.0, tokens.text);
+    visuals.selection.stroke = Stroke::new(1.0, tokens.accent);
     visuals.popup_shadow = Shadow { offset: [0, 4], blur: 12, spread: 0, color: tokens.veil };
     visuals.window_shadow = Shadow { offset: [0, 8], blur: 24, spread: 0, color: tokens.veil };
     let widgets = &mut visuals.widgets;
@@ -270,6 +297,16 @@ mod tests {
             for (text, ground) in Tokens::of_theme(theme).text_pairs() {
                 let ratio = contrast(text, ground);
                 assert!(ratio >= 4.5, "{theme:?}: {text:?} on {ground:?} has {ratio:.2}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_marks_stand_out_from_their_ground() {
+        for theme in [Theme::Dark, Theme::Light] {
+            for (mark, ground) in Tokens::of_theme(theme).mark_pairs() {
+                let ratio = contrast(mark, ground);
+                assert!(ratio >= 3.0, "{theme:?}: {mark:?} on {ground:?} has {ratio:.2}");
             }
         }
     }

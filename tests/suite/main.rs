@@ -1,1 +1,4 @@
 //! The integration tests, one binary so that linking happens once.
+
+#[cfg(feature = "desktop")]
+mod desktop;

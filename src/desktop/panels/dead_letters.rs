@@ -15,12 +15,12 @@ use egui_extras::TableRow;
 
 const ROW_TWO_LINES: f32 = 48.0;
 const HEADS: [Head; 6] = [
-    head("", 8.0),
-    head("Asset", 168.0),
-    head("Reason", 150.0),
+    head("", 4.0),
+    head("Asset", 150.0),
+    head("Reason", 146.0),
     rest("What happened, what to do"),
-    head("When", 74.0),
-    head("", 164.0),
+    head("When", 60.0),
+    head("", 148.0),
 ];
 
 /// Draws the table.

@@ -10,20 +10,21 @@ use crate::desktop::widgets::text;
 use crate::desktop::words;
 use crate::model::PipelineId;
 use eframe::egui::{
-    Align, Context, Grid, Id, Label, Layout, Modal, RichText, ScrollArea, Theme, Ui,
+    Align, Context, Frame, Grid, Id, Label, Layout, Margin, Modal, RichText, ScrollArea, Theme, Ui,
 };
 
 /// Draws the dialog that is open.
 pub fn show(frame: &FrameContext<'_>, ctx: &Context, recipes: &[String], actions: &mut Actions) {
     let Some(dialog) = frame.screen.dialog else { return };
     let veil = Tokens::of_theme(ctx.theme_of_window()).veil;
-    let modal =
-        Modal::new(Id::unique("dialog")).backdrop_color(veil).show(ctx, |ui| match dialog {
-            Dialog::Submit => submit::show(frame, ui, recipes, actions),
-            Dialog::Help => help_ui(ui, actions),
-            Dialog::History => history_ui(frame, ui, actions),
-            Dialog::ConfirmCancel(pipeline) => confirm_ui(frame, ui, pipeline, actions),
-        });
+    let sheet = Frame::window(&ctx.global_style()).inner_margin(Margin::same(18));
+    let modal = Modal::new(Id::unique("dialog")).frame(sheet).backdrop_color(veil);
+    let modal = modal.show(ctx, |ui| match dialog {
+        Dialog::Submit => submit::show(frame, ui, recipes, actions),
+        Dialog::Help => help_ui(ui, actions),
+        Dialog::History => history_ui(frame, ui, actions),
+        Dialog::ConfirmCancel(pipeline) => confirm_ui(frame, ui, pipeline, actions),
+    });
     if modal.should_close() {
         actions.push(Action::CloseDialog);
     }

@@ -18,6 +18,7 @@ use eframe::egui::{
 const WIDTH_MIN: f32 = 320.0;
 const WIDTH_MAX: f32 = 860.0;
 const PICTURE_SHAPE: f32 = 0.68;
+const NO_PICTURE_SHAPE: f32 = 0.2;
 /// Most published files that are listed; frames of a film are not among them.
 const FILES_SHOWN: usize = 40;
 
@@ -68,13 +69,13 @@ fn pipeline_ui(
         Frame::new().inner_margin(Margin { left: 14, right: 14, top: 4, bottom: 14 }).show(
             ui,
             |ui| {
-                picture_ui(frame, ui, pipeline, detail);
                 for letter in frame.model.dead_letters.values() {
                     if letter.pipeline == pipeline.id {
-                        ui.add_space(4.0);
                         dead_letters::card_ui(frame, ui, letter, actions);
+                        ui.add_space(4.0);
                     }
                 }
+                picture_ui(frame, ui, pipeline, detail);
                 if let Some(detail) = detail {
                     files_ui(ui, detail, actions);
                 }
@@ -95,7 +96,7 @@ fn pipeline_ui(
 fn head_ui(frame: &FrameContext<'_>, ui: &mut Ui, pipeline: &PipelineView, actions: &mut Actions) {
     ui.horizontal(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let close = ui.add(Button::new("✕").frame(false));
+            let close = ui.add(Button::new("×").frame(false));
             close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Close inspector"));
             if close.on_hover_text("Close (Esc)").clicked() {
                 actions.push(Action::Select(Selection::NONE));
@@ -142,7 +143,7 @@ fn cancel_ui(
     }
     if frame.screen.is_requested(Request::Cancel(id)) {
         text::small(ui, "Cancel requested…");
-    } else if ui.add(Button::new("Cancel…").small()).clicked() {
+    } else if ui.button("Cancel…").clicked() {
         actions.push(Action::Ask(Dialog::ConfirmCancel(id)));
     }
 }
@@ -154,7 +155,8 @@ fn picture_ui(
     detail: Option<&PipelineDetail>,
 ) {
     let width = ui.available_width();
-    let size = vec2(width, (width * PICTURE_SHAPE).round());
+    let shape = if pipeline.still.is_some() { PICTURE_SHAPE } else { NO_PICTURE_SHAPE };
+    let size = vec2(width, (width * shape).round());
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     let tokens = Tokens::of(ui);
     ui.painter().rect_filled(rect, ROUND, tokens.sunken);
@@ -193,10 +195,14 @@ fn picture_ui(
 }
 
 fn files_ui(ui: &mut Ui, detail: &PipelineDetail, actions: &mut Actions) {
-    if detail.published.is_empty() {
-        return;
+    if !detail.published.is_empty() {
+        ui.scope(|ui| published_ui(ui, detail, actions));
     }
+}
+
+fn published_ui(ui: &mut Ui, detail: &PipelineDetail, actions: &mut Actions) {
     text::section(ui, "Published files");
+    ui.spacing_mut().item_spacing.y = 2.0;
     if let Some(folder) = &detail.export_folder {
         copy_row(ui, folder, "", "Copy folder path", folder, actions);
     }
@@ -233,7 +239,7 @@ fn copy_row(
 ) {
     ui.horizontal(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let button = ui.add(Button::new("Copy path").small());
+            let button = ui.add(text::quiet_button(ui, "Copy path"));
             button.widget_info(|| WidgetInfo::labeled(Role::Button, true, name));
             if button.on_hover_text(copied).clicked() {
                 actions.push(Action::Copy(copied.to_owned()));

@@ -12,8 +12,8 @@ use crate::protocol::view::{
     AttemptOutcome, AttemptView, JobDetail, PipelineDetail, PipelineView, StageView,
 };
 use eframe::egui::{
-    Align, Button, CollapsingHeader, Frame, Label, Layout, Margin, RichText, Role, ScrollArea,
-    TextStyle, Ui, WidgetInfo,
+    Align, CollapsingHeader, Frame, Label, Layout, Margin, RichText, Role, ScrollArea, TextStyle,
+    Ui, WidgetInfo,
 };
 
 const LOG_HEIGHT: f32 = 190.0;
@@ -32,6 +32,7 @@ pub fn stages_ui(
     text::section(ui, "Stages");
     ui.scope(|ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
+        ui.spacing_mut().interact_size.y = 20.0;
         for stage in &pipeline.stages {
             let times = detail.and_then(|all| stage_times(all, stage.stage, frame.now_ms));
             stage_ui(ui, stage, times);
@@ -42,7 +43,6 @@ pub fn stages_ui(
 fn stage_ui(ui: &mut Ui, stage: &StageView, took_ms: Option<i64>) {
     let (word, tone) = words::stage_status(stage.status);
     ui.horizontal(|ui| {
-        ui.set_min_height(20.0);
         cell(ui, STAGE_NAME, |ui| _ = text::plain(ui, words::stage(stage.stage)));
         cell(ui, STAGE_WORD, |ui| _ = text::status(ui, tone, word));
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -118,7 +118,8 @@ pub fn attempts_ui(
         .id_salt(("attempts", detail.pipeline.id))
         .default_open(telling)
         .show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 3.0;
+            ui.spacing_mut().item_spacing.y = 2.0;
+            ui.spacing_mut().interact_size.y = 20.0;
             for job in detail.jobs.iter().take(JOBS_SHOWN) {
                 for attempt in &job.attempts {
                     attempt_ui(frame, ui, job, attempt, actions);
@@ -138,7 +139,7 @@ fn attempt_ui(
     let title = words::job_title(&job.job);
     ui.horizontal(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let log = ui.add(Button::new("Log").small());
+            let log = ui.add(text::quiet_button(ui, "Log"));
             let name = format!("Log of {title}, attempt {}", attempt.attempt);
             log.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
             if log.clicked() {
@@ -147,13 +148,9 @@ fn attempt_ui(
             }
             let end_ms = attempt.ended_at_ms.unwrap_or(frame.now_ms);
             text::small(ui, words::duration(end_ms.saturating_sub(attempt.claimed_at_ms)));
-            if attempt.outcome == AttemptOutcome::Running {
-                jobs::lease_ui(frame, ui, &attempt.session, actions);
-            }
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 text::dot(ui, tone);
-                let about = format!("{title} · {} {word} · {}", ordinal(attempt), attempt.worker);
-                text::plain(ui, about).on_hover_text(format!(
+                text::plain(ui, title.as_str()).on_hover_text(format!(
                     "Job {}, epoch {}, claimed {}",
                     job.job.id,
                     attempt.epoch,
@@ -162,16 +159,21 @@ fn attempt_ui(
             });
         });
     });
+    let inset = Frame::new().inner_margin(Margin { left: 16, ..Margin::ZERO });
+    inset.show(ui, |ui| {
+        ui.horizontal(|ui| {
+            text::small(ui, format!("attempt {} {word} · {}", attempt.attempt, attempt.worker));
+            if attempt.outcome == AttemptOutcome::Running {
+                jobs::lease_ui(frame, ui, &attempt.session, actions);
+            }
+        });
+    });
     if let Some(failure) = &attempt.failure {
         Frame::new().inner_margin(Margin { left: 16, ..Margin::ZERO }).show(ui, |ui| {
             text::toned(ui, Tone::Dead, failure.reason.code());
             text::explanation(ui, failure.message.as_str());
         });
     }
-}
-
-fn ordinal(attempt: &AttemptView) -> String {
-    format!("attempt {}", attempt.attempt)
 }
 
 /// The end of the log of the job that tells most.
@@ -187,7 +189,7 @@ pub fn log_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
         text::small(ui, title);
         if let Some(lines) = log.value.as_ref().filter(|lines| !lines.is_empty()) {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                if ui.add(Button::new("Copy log").small()).clicked() {
+                if ui.add(text::quiet_button(ui, "Copy log")).clicked() {
                     actions.push(Action::Copy(lines.as_str().to_owned()));
                 }
             });

@@ -10,22 +10,28 @@ use crate::desktop::widgets::{bar, strip, text};
 use crate::desktop::words;
 use crate::model::{JobState, limits};
 use crate::protocol::view::JobView;
-use eframe::egui::Ui;
+use eframe::egui::{Align, Layout, Ui, vec2};
 use egui_extras::TableRow;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
 const PROGRESS: f32 = 96.0;
 const LEASE: f32 = 44.0;
-const HEADS: [Head; 7] = [
-    head("", 8.0),
-    rest("Asset"),
-    head("Job", 160.0),
-    head("State", 112.0),
-    head("Attempt", 66.0),
-    head("Progress", 170.0),
-    head("Worker and lease", 220.0),
-];
+const LEASE_WORDS: f32 = 26.0;
+/// Below this width of the table, in points, names have less room.
+const WIDE: f32 = 1_060.0;
+
+fn heads(wide: bool) -> [Head; 7] {
+    [
+        head("", 4.0),
+        head("Asset", if wide { 220.0 } else { 140.0 }),
+        head("Job", 146.0),
+        head("State", 104.0),
+        head("Attempt", 58.0),
+        rest("Progress"),
+        head("Lease and worker", if wide { 220.0 } else { 180.0 }),
+    ]
+}
 
 /// Draws the table.
 pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
@@ -39,7 +45,8 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
         .job
         .filter(|_| frame.screen.scroll_to_selection)
         .and_then(|id| frame.lists.jobs.position(id));
-    let table = Table { id: "jobs", heads: &HEADS, row_height: ROW, rows: rows.len(), scroll_to };
+    let heads = heads(ui.available_width() >= WIDE);
+    let table = Table { id: "jobs", heads: &heads, row_height: ROW, rows: rows.len(), scroll_to };
     table.show(ui, |row| {
         let found = rows.get(row.index()).and_then(|id| frame.model.jobs.get(id));
         if let Some(job) = found {
@@ -88,19 +95,20 @@ fn progress_ui(frame: &FrameContext<'_>, ui: &mut Ui, job: &JobView, actions: &m
             let name = format!("{} progress", words::job_title(job));
             bar::bar(ui, PROGRESS, progress.percent / 100.0, Tone::Run, &name)
                 .on_hover_text(&progress.message);
-            text::small(ui, format!("{:.0} %", progress.percent)).on_hover_text(&progress.message);
+            text::small(ui, format!("{:.0} %  {}", progress.percent, progress.message));
         }
         (JobState::RetryScheduled, _, Some(due_ms)) => {
             let left = words::countdown(due_ms.saturating_sub(frame.now_ms));
-            let response = text::toned(ui, Tone::Wait, format!("next try in {left}"));
+            text::toned(ui, Tone::Wait, format!("next try in {left}"));
             if let Some(failure) = &job.last_failure {
-                response.on_hover_text(format!("{}: {}", failure.reason, failure.message));
+                text::small(ui, format!("after {}", failure.reason))
+                    .on_hover_text(&failure.message);
             }
             actions.push(Action::Tick(SECOND));
         }
         (JobState::FailedTerminal, ..) => {
             if let Some(failure) = &job.last_failure {
-                text::small(ui, failure.reason.code()).on_hover_text(&failure.message);
+                text::small(ui, format!("{}: {}", failure.reason, failure.message));
             }
         }
         _ => {}
@@ -134,8 +142,9 @@ pub fn lease_ui(
     let text = words::countdown(left_ms);
     let name = format!("Lease {text} left");
     bar::bar(ui, LEASE, left, tone, &name).on_hover_text(format!("{name} unless the worker beats"));
-    ui.scope(|ui| {
-        ui.set_min_width(30.0);
+    let room = vec2(LEASE_WORDS, ui.available_height().min(20.0));
+    ui.allocate_ui_with_layout(room, Layout::left_to_right(Align::Center), |ui| {
+        ui.set_min_width(LEASE_WORDS);
         text::small(ui, text);
     });
     actions.push(Action::Tick(SECOND));

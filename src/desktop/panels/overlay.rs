@@ -47,7 +47,7 @@ fn toast_ui(ui: &mut Ui, toast: &Toast, actions: &mut Actions) {
             ui.set_width(TOAST_WIDTH - 22.0);
             ui.horizontal_top(|ui| {
                 ui.with_layout(Layout::right_to_left(Align::Min), |ui| {
-                    let close = ui.add(Button::new("✕").frame(false));
+                    let close = ui.add(Button::new("×").frame(false));
                     close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Dismiss notice"));
                     if close.clicked() {
                         actions.push(Action::DropToast(toast.id));

@@ -9,8 +9,8 @@ use crate::desktop::theme::{ROW_TALL, Tokens, UNTINTED};
 use crate::desktop::widgets::table::{Head, Table, finish_row, head, rest, selected_mark};
 use crate::desktop::widgets::{strip, text};
 use crate::desktop::words;
-use crate::model::AssetKind;
-use crate::protocol::view::PipelineView;
+use crate::model::{AssetKind, JobState, PipelineStatus};
+use crate::protocol::view::{JobView, PipelineView};
 use eframe::egui::{
     CornerRadius, FontId, Image, Rect, RichText, Sense, TextStyle, Ui, load::SizedTexture, vec2,
 };
@@ -20,14 +20,23 @@ const THUMB: f32 = 30.0;
 const STRIP: f32 = 168.0;
 /// Thumbnails are cut from pictures of this edge in pixels, sharp on dense screens too.
 const THUMB_PX: u32 = 128;
-const HEADS: [Head; 6] = [
-    head("", 54.0),
-    rest("Asset"),
-    head("Stages", STRIP + 24.0),
-    head("Status", 112.0),
-    head("Recipe", 92.0),
-    head("Age", 84.0),
-];
+/// Below this width of the table, in points, it does without its least telling column.
+const WIDE: f32 = 1_060.0;
+
+fn heads(wide: bool) -> Vec<Head> {
+    let mut heads = vec![
+        head("", 50.0),
+        head("Asset", if wide { 250.0 } else { 190.0 }),
+        head("Stages", STRIP + 16.0),
+        head("Status", 104.0),
+        rest("Now"),
+    ];
+    if wide {
+        heads.push(head("Recipe", 84.0));
+    }
+    heads.push(head("Age", 72.0));
+    heads
+}
 
 /// Draws the table.
 pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
@@ -40,23 +49,33 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
     let scroll_to = selected
         .filter(|_| frame.screen.scroll_to_selection)
         .and_then(|id| frame.lists.pipelines.position(id));
+    let wide = ui.available_width() >= WIDE;
+    let heads = heads(wide);
     let table =
-        Table { id: "pipelines", heads: &HEADS, row_height: ROW_TALL, rows: rows.len(), scroll_to };
+        Table { id: "pipelines", heads: &heads, row_height: ROW_TALL, rows: rows.len(), scroll_to };
     table.show(ui, |row| {
         let found = rows.get(row.index()).and_then(|id| frame.model.pipelines.get(id));
         if let Some(pipeline) = found {
-            row_ui(frame, row, pipeline, selected == Some(pipeline.id), actions);
+            let looks = Looks { wide, selected: selected == Some(pipeline.id) };
+            row_ui(frame, row, pipeline, looks, actions);
         }
     });
+}
+
+#[derive(Clone, Copy)]
+struct Looks {
+    wide: bool,
+    selected: bool,
 }
 
 fn row_ui(
     frame: &FrameContext<'_>,
     row: &mut TableRow<'_, '_>,
     pipeline: &PipelineView,
-    selected: bool,
+    looks: Looks,
     actions: &mut Actions,
 ) {
+    let selected = looks.selected;
     row.set_selected(selected);
     row.col(|ui| {
         selected_mark(ui, selected);
@@ -80,9 +99,12 @@ fn row_ui(
     row.col(|ui| {
         text::status(ui, tone, word);
     });
-    row.col(|ui| {
-        text::muted(ui, pipeline.recipe.as_str());
-    });
+    row.col(|ui| now_ui(frame, ui, pipeline));
+    if looks.wide {
+        row.col(|ui| {
+            text::muted(ui, pipeline.recipe.as_str());
+        });
+    }
     row.col(|ui| {
         text::muted(ui, words::age(frame.now_ms, pipeline.created_at_ms))
             .on_hover_text(words::moment(pipeline.created_at_ms));
@@ -91,6 +113,66 @@ fn row_ui(
     if finish_row(row, &name, selected).clicked() {
         let next = if selected { Selection::NONE } else { Selection::pipeline(pipeline.id) };
         actions.push(Action::Select(next));
+    }
+}
+
+/// What a pipeline does now, or why it does not.
+fn now_ui(frame: &FrameContext<'_>, ui: &mut Ui, pipeline: &PipelineView) {
+    match pipeline.status {
+        PipelineStatus::DeadLettered => {
+            let jobs = frame.index.jobs_of(pipeline.id).iter();
+            let mut letters = jobs.filter_map(|id| frame.model.dead_letters.get(id));
+            if let Some(letter) = letters.next() {
+                text::plain(ui, format!("{}: {}", letter.reason, letter.message));
+            }
+        }
+        PipelineStatus::Succeeded => {
+            if let Some(end_ms) = pipeline.finished_at_ms {
+                let took = words::duration(end_ms.saturating_sub(pipeline.created_at_ms));
+                text::muted(ui, format!("took {took}"));
+            }
+        }
+        PipelineStatus::Running => {
+            let jobs = frame.index.jobs_of(pipeline.id).iter();
+            let live = jobs
+                .filter_map(|id| frame.model.jobs.get(id))
+                .filter(|job| !job.state.is_terminal())
+                .max_by_key(|job| telling(job.state));
+            if let Some(job) = live {
+                text::muted(ui, live_words(frame, job));
+            }
+        }
+        PipelineStatus::Cancelled => {}
+    }
+}
+
+/// Which of a pipeline's live jobs says most about it.
+const fn telling(state: JobState) -> u8 {
+    match state {
+        JobState::Processing => 4,
+        JobState::Claimed => 3,
+        JobState::RetryScheduled => 2,
+        JobState::Queued => 1,
+        JobState::Succeeded | JobState::FailedTerminal | JobState::Cancelled => 0,
+    }
+}
+
+fn live_words(frame: &FrameContext<'_>, job: &JobView) -> String {
+    let title = words::job_title(job);
+    let why = job.last_failure.as_ref().map_or("a failure", |failure| failure.reason.code());
+    match (job.state, &job.progress) {
+        (JobState::Processing, Some(progress)) if !progress.message.is_empty() => {
+            format!("{title}: {}, {:.0} %", progress.message, progress.percent)
+        }
+        (JobState::RetryScheduled, _) => format!("{title} is tried again after {why}"),
+        (JobState::Queued, _) if frame.model.workers.is_empty() => {
+            format!("{title} waits for a worker")
+        }
+        (JobState::Queued, _) => format!("{title} waits its turn"),
+        _ => match &job.worker {
+            Some(worker) => format!("{title} on {worker}"),
+            None => title,
+        },
     }
 }
 

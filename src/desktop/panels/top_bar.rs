@@ -34,7 +34,12 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
     if let Connection::Lost { why } = frame.connection {
         banner_ui(ui, why);
     }
-    let tabs = Frame::new().fill(tokens.raised).inner_margin(Margin::symmetric(12, 0));
+    // Titles stand under the mark: a tab has 10 points of its own.
+    let tabs = Frame::new().fill(tokens.raised).inner_margin(Margin {
+        left: 2,
+        right: 12,
+        ..Margin::ZERO
+    });
     Panel::top("tabs").frame(tabs).show_separator_line(true).show(ui, |ui| {
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
@@ -51,7 +56,8 @@ fn farm_ui(frame: &FrameContext<'_>, ui: &mut Ui) {
     logo::logo(ui, 22.0);
     ui.label(RichText::new("Sawah").size(16.0).strong());
     ui.add_space(GAP);
-    text::tag(ui, farm.tone, farm.word).on_hover_text(&farm.reason);
+    text::dot(ui, farm.tone);
+    text::toned(ui, farm.tone, farm.word).on_hover_text(&farm.reason);
     let room = ui.available_width() > 900.0;
     if room {
         ui.label(RichText::new(farm.reason).color(Tokens::of(ui).muted));
@@ -107,7 +113,7 @@ fn with_key(
 fn search_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
     let mut typed = frame.screen.search.clone();
     if !typed.is_empty() {
-        let clear = ui.add(Button::new("✕").frame(false));
+        let clear = ui.add(Button::new("×").frame(false));
         clear.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Clear search"));
         if clear.clicked() {
             actions.push(Action::Search(String::new()));

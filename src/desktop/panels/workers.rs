@@ -12,14 +12,14 @@ use eframe::egui::Ui;
 use egui_extras::TableRow;
 
 const HEADS: [Head; 8] = [
-    head("", 8.0),
-    head("Worker", 150.0),
+    head("", 4.0),
+    head("Worker", 130.0),
     head("Jobs", 104.0),
-    head("Lease", 104.0),
-    head("Cores", 56.0),
-    head("Memory", 84.0),
-    rest("Draws with"),
-    head("Programs", 170.0),
+    head("Lease", 96.0),
+    head("Cores", 44.0),
+    head("Memory", 72.0),
+    head("Draws with", 220.0),
+    rest("Programs"),
 ];
 
 /// Draws the table.

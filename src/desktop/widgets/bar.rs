@@ -13,7 +13,7 @@ pub fn bar(ui: &mut Ui, width: f32, fraction: f32, tone: Tone, name: &str) -> Re
     let round = CornerRadius::same(2);
     ui.painter().rect_filled(rect, round, tokens.outline);
     let filled = Rect::from_min_size(rect.min, vec2(rect.width() * fraction, rect.height()));
-    ui.painter().rect_filled(filled, round, tokens.tone(tone));
+    ui.painter().rect_filled(filled, round, tokens.fill(tone));
     response.widget_info(|| {
         let mut info = WidgetInfo::labeled(Role::ProgressIndicator, true, name);
         info.value = Some(f64::from(fraction));

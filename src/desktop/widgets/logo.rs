@@ -17,7 +17,7 @@ pub fn logo(ui: &mut Ui, edge: f32) {
     for (left, top, width, height, water) in TERRACES {
         let min = rect.min + vec2(left, top) * edge;
         let step = Rect::from_min_size(min, vec2(width, height) * edge);
-        let color = tokens.tone(if water { Tone::Run } else { Tone::Good });
+        let color = tokens.fill(if water { Tone::Run } else { Tone::Good });
         ui.painter().rect_filled(step, CornerRadius::same(2), color);
     }
 }

@@ -37,7 +37,7 @@ pub fn strip(ui: &mut Ui, pipeline: &PipelineView, width: f32) -> Response {
 
 fn segment_ui(painter: &Painter, rect: Rect, stage: &StageView, tokens: &Tokens) {
     let tone = words::stage_status(stage.status).1;
-    let color = tokens.tone(tone);
+    let color = tokens.fill(tone);
     match stage.status {
         StageStatus::Pending => {
             painter.rect_filled(rect, ROUND, tokens.outline);

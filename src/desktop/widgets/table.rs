@@ -50,7 +50,7 @@ impl Table<'_> {
         ui.visuals_mut().widgets.hovered.bg_fill = hover;
         let mut table = TableBuilder::new(ui)
             .id_salt(self.id)
-            .striped(false)
+            .striped(true)
             .sense(Sense::click())
             .auto_shrink([false, false])
             .animate_scrolling(false)

@@ -2,7 +2,8 @@
 
 use crate::desktop::theme::{ROUND, Tokens, Tone};
 use eframe::egui::{
-    Button, CornerRadius, Frame, Label, Margin, Response, RichText, Stroke, Ui, WidgetText,
+    Button, CornerRadius, Frame, Label, Margin, Response, RichText, Role, Sense, Stroke, TextStyle,
+    Ui, WidgetInfo, WidgetText, vec2,
 };
 
 /// Text that only explains, cut where there is no room.
@@ -43,23 +44,30 @@ pub fn status(ui: &mut Ui, tone: Tone, word: &str) -> Response {
 
 /// A dot in a tone; the word beside it says the same.
 pub fn dot(ui: &mut Ui, tone: Tone) {
-    let (rect, _) =
-        ui.allocate_exact_size(eframe::egui::vec2(8.0, 8.0), eframe::egui::Sense::hover());
+    let (rect, _) = ui.allocate_exact_size(vec2(8.0, 8.0), Sense::hover());
     ui.painter().circle_filled(rect.center(), 3.5, Tokens::of(ui).tone(tone));
 }
 
 /// A word on a soft ground.
 pub fn tag(ui: &mut Ui, tone: Tone, word: &str) -> Response {
     let tokens = Tokens::of(ui);
-    Frame::new()
-        .fill(tokens.soft(tone))
-        .corner_radius(CornerRadius::same(9))
-        .inner_margin(Margin::symmetric(8, 1))
-        .show(ui, |ui| {
-            let text = RichText::new(word).small().color(tokens.tone(tone));
-            ui.add(Label::new(text).extend().selectable(false))
-        })
-        .inner
+    let font = TextStyle::Small.resolve(ui.style());
+    let text = ui.painter().layout_no_wrap(word.to_owned(), font, tokens.tone(tone));
+    let size = vec2(text.size().x + 16.0, 20.0);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, word));
+    ui.painter().rect_filled(rect, CornerRadius::same(10), tokens.soft(tone));
+    let at = rect.center() - text.size() / 2.0;
+    ui.painter().galley(at, text, tokens.tone(tone));
+    response
+}
+
+/// A button of small weight: its frame shows under the pointer only.
+pub fn quiet_button(ui: &Ui, text: &str) -> Button<'static> {
+    let color = Tokens::of(ui).muted;
+    Button::new(RichText::new(text).small().color(color))
+        .frame_when_inactive(false)
+        .min_size(vec2(0.0, 20.0))
 }
 
 /// The title of a section.

@@ -10,7 +10,7 @@ use super::panels::{
 };
 use super::picker::{FilePicker, OpenPick};
 use super::pictures::Pictures;
-use super::screen::{Kept, Request, Screen, Tab};
+use super::screen::{Kept, Once, Request, Screen, Tab};
 use super::theme;
 use super::view::FarmView;
 use super::waker::WindowWaker;
@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Ages on the screen are right to this.
-const AGE_TICK: Duration = Duration::from_secs(60);
+const AGE_TICK: Duration = Duration::from_mins(1);
 /// An order that was answered but has no effect is forgotten after this.
 const REQUEST_KEPT_MS: i64 = 10_000;
 
@@ -301,9 +301,7 @@ impl eframe::App for App {
             actions.push(Action::Submit(dropped));
         }
         self.draw(ui, &mut actions);
-        self.screen.scroll_to_selection = false;
-        self.screen.focus_search = false;
-        self.screen.focus_dialog = false;
+        self.screen.once = Once::default();
         let wishes = actions.take();
         if wishes.iter().any(|wish| !matches!(wish, Action::Tick(_))) {
             ctx.request_repaint();

@@ -26,7 +26,7 @@ impl App {
                 self.screen.search = text;
                 self.relist(false);
             }
-            Action::FocusSearch => self.screen.focus_search = true,
+            Action::FocusSearch => self.screen.once.focus_search = true,
             Action::ShowAll => {
                 self.screen.filter = None;
                 self.screen.search.clear();
@@ -34,12 +34,12 @@ impl App {
             }
             Action::Resume => {
                 self.relist(false);
-                self.screen.scroll_to_selection = true;
+                self.screen.once.scroll_to_selection = true;
             }
             Action::Back => self.back(),
             Action::Ask(dialog) => {
                 self.screen.dialog = Some(dialog);
-                self.screen.focus_dialog = true;
+                self.screen.once.focus_dialog = true;
             }
             Action::CloseDialog => self.screen.dialog = None,
             Action::Type(text) => self.screen.typed_paths = text,
@@ -74,7 +74,7 @@ impl App {
         self.screen.tab = Tab::Pipelines;
         self.screen.selection = Selection::pipeline(pipeline);
         self.screen.inspector_closed = false;
-        self.screen.scroll_to_selection = true;
+        self.screen.once.scroll_to_selection = true;
         if self.lists.pipelines.position(pipeline).is_none() {
             self.screen.filter = None;
             self.screen.search.clear();
@@ -116,7 +116,7 @@ impl App {
             self.select(next);
             // Walking through rows does not open what was put away.
             self.screen.inspector_closed = closed;
-            self.screen.scroll_to_selection = true;
+            self.screen.once.scroll_to_selection = true;
         }
     }
 

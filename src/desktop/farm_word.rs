@@ -62,3 +62,23 @@ pub fn farm_word(connection: &Connection, model: &ReadModel, index: &Index) -> F
     let workers = words::plural(model.workers.len(), "worker", "workers");
     say("Idle", Tone::Good, format!("nothing to do, {workers} ready"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hinders_work_comes_first() {
+        let model = ReadModel::default();
+        let word =
+            |connection: &Connection, index: &Index| farm_word(connection, &model, index).word;
+        let live = Connection::Live;
+        let index = Index { queued: 2, dead_letters: 1, ..Index::default() };
+        assert_eq!(word(&live, &index), "Waiting for a worker");
+        assert_eq!(word(&Connection::Lost { why: "gone".to_owned() }, &index), "Cut off");
+        let index = Index { dead_letters: 1, ..Index::default() };
+        assert_eq!(word(&live, &index), "Trouble");
+        assert_eq!(word(&live, &Index::default()), "Idle");
+        assert_eq!(word(&Connection::Connecting, &Index::default()), "Connecting");
+    }
+}

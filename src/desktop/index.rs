@@ -20,8 +20,8 @@ pub struct Index {
     pub dead_letters: usize,
     /// The soonest retry, Unix milliseconds.
     pub next_retry_at_ms: Option<i64>,
-    jobs_of: HashMap<PipelineId, Vec<JobId>>,
-    states_of: HashMap<PipelineId, [bool; 4]>,
+    pub(super) jobs_of: HashMap<PipelineId, Vec<JobId>>,
+    pub(super) states_of: HashMap<PipelineId, [bool; 4]>,
 }
 
 impl Index {
@@ -124,5 +124,52 @@ impl Leases {
         let seen = self.seen.get(session)?;
         let left_ms = i64::try_from(seen.left_ms).unwrap_or(i64::MAX);
         Some(left_ms.saturating_sub(now_ms.saturating_sub(seen.at_ms)).max(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::work::Capabilities;
+
+    fn worker(lease_left_ms: u64, jobs: Vec<JobId>) -> WorkerView {
+        WorkerView {
+            name: "paddy".to_owned(),
+            session: SessionId::from_random([1; 16]),
+            capabilities: Capabilities {
+                host: String::new(),
+                os: String::new(),
+                version: String::new(),
+                cores: 1,
+                memory_bytes: 0,
+                slots: 1,
+                gpus: Vec::new(),
+                programs: Vec::new(),
+            },
+            jobs,
+            opened_at_ms: 0,
+            lease_left_ms,
+        }
+    }
+
+    fn model(worker: WorkerView) -> ReadModel {
+        let mut model = ReadModel::default();
+        model.workers.insert(worker.session.clone(), Arc::new(worker));
+        model
+    }
+
+    #[test]
+    fn a_beat_renews_the_countdown_and_a_claim_does_not() {
+        let session = SessionId::from_random([1; 16]);
+        let mut leases = Leases::default();
+        leases.follow(&model(worker(30_000, Vec::new())), 0);
+        assert_eq!(leases.left_ms(&session, 10_000), Some(20_000));
+        leases.follow(&model(worker(30_000, vec![JobId(1)])), 10_000);
+        assert_eq!(leases.left_ms(&session, 10_000), Some(20_000), "a claim");
+        leases.follow(&model(worker(30_000, vec![JobId(1)])), 12_000);
+        assert_eq!(leases.left_ms(&session, 12_000), Some(30_000), "a beat");
+        assert_eq!(leases.left_ms(&session, 90_000), Some(0));
+        leases.follow(&ReadModel::default(), 13_000);
+        assert_eq!(leases.left_ms(&session, 13_000), None);
     }
 }

@@ -30,6 +30,7 @@ use crate::client::live::LiveFarm;
 use eframe::egui::ViewportBuilder;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use view::FarmView;
 use waker::WindowWaker;
 
 const SIZE: [f32; 2] = [1280.0, 800.0];
@@ -75,6 +76,11 @@ pub fn display_available() -> bool {
 
 /// Shows the window until it is closed. Call it on the main thread.
 pub fn run(farm: LiveFarm, options: DesktopOptions) -> Result<(), DesktopError> {
+    run_view(Box::new(farm), options)
+}
+
+/// Shows the window over any view of a farm.
+pub fn run_view(farm: Box<dyn FarmView>, options: DesktopOptions) -> Result<(), DesktopError> {
     if !display_available() {
         return Err(DesktopError::NoDisplay);
     }
@@ -87,7 +93,7 @@ pub fn run(farm: LiveFarm, options: DesktopOptions) -> Result<(), DesktopError> 
         .with_drag_and_drop(true);
     let native = eframe::NativeOptions { viewport, ..Default::default() };
     let parts = AppParts {
-        farm: Box::new(farm),
+        farm,
         picker: Box::new(picker::SystemPicker),
         waker: options.waker,
         recipes: options.recipes,

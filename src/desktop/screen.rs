@@ -144,6 +144,17 @@ impl<K, T> Default for Kept<K, T> {
     }
 }
 
+/// What is done in the next frame and not again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Once {
+    /// Give the search field the cursor.
+    pub focus_search: bool,
+    /// Give the dialog's first field the cursor.
+    pub focus_dialog: bool,
+    /// Scroll to the selected row.
+    pub scroll_to_selection: bool,
+}
+
 /// The window's memory.
 #[derive(Debug, Default)]
 pub struct Screen {
@@ -153,18 +164,14 @@ pub struct Screen {
     pub filter: Option<StateFilter>,
     /// Rows with this text only.
     pub search: String,
-    /// Give the search field the cursor in this frame.
-    pub focus_search: bool,
     /// What is selected.
     pub selection: Selection,
-    /// Scroll to the selected row in this frame.
-    pub scroll_to_selection: bool,
+    /// What is done in the next frame only.
+    pub once: Once,
     /// The inspector was put away though something is selected.
     pub inspector_closed: bool,
     /// What lies over the window.
     pub dialog: Option<Dialog>,
-    /// Give the dialog's first field the cursor in this frame.
-    pub focus_dialog: bool,
     /// Typed paths, one a line.
     pub typed_paths: String,
     /// The recipe for the next submission; none means the default.

@@ -24,6 +24,12 @@ pub fn age(now_ms: i64, then_ms: i64) -> String {
     }
 }
 
+/// How long ago, in a sentence: `just now`, `4 min ago`.
+pub fn ago(now_ms: i64, then_ms: i64) -> String {
+    let age = age(now_ms, then_ms);
+    if now_ms.saturating_sub(then_ms) < MINUTE_MS { age } else { format!("{age} ago") }
+}
+
 /// How long: `840 ms`, `12.4 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn duration(ms: i64) -> String {
     let ms = ms.max(0);

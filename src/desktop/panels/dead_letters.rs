@@ -33,7 +33,7 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
     let selection = frame.screen.selection;
     let scroll_to = selection
         .job
-        .filter(|_| frame.screen.scroll_to_selection)
+        .filter(|_| frame.screen.once.scroll_to_selection)
         .and_then(|id| frame.lists.dead_letters.position(id));
     let table = Table {
         id: "dead letters",

@@ -74,7 +74,7 @@ fn history_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
                     text::small(ui, format!("{} times", toast.times));
                 }
                 if let Some(pipeline) = toast.pipeline
-                    && ui.small_button("Show pipeline").clicked()
+                    && ui.add(text::small_button("Show pipeline")).clicked()
                 {
                     actions.push(Action::GoTo(pipeline));
                 }

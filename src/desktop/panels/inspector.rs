@@ -11,8 +11,8 @@ use crate::desktop::words;
 use crate::model::{PipelineId, PipelineStatus};
 use crate::protocol::view::{PipelineDetail, PipelineView, PublishedFile};
 use eframe::egui::{
-    Align, Align2, Button, Frame, Image, Label, Layout, Margin, Panel, Rect, RichText, Role,
-    ScrollArea, Sense, TextStyle, Ui, WidgetInfo, load::SizedTexture, vec2,
+    Align, Align2, Frame, Image, Label, Layout, Margin, Panel, Rect, RichText, Role, ScrollArea,
+    Sense, TextStyle, Ui, WidgetInfo, load::SizedTexture, vec2,
 };
 
 const WIDTH_MIN: f32 = 320.0;
@@ -75,7 +75,9 @@ fn pipeline_ui(
                         ui.add_space(4.0);
                     }
                 }
-                picture_ui(frame, ui, pipeline, detail);
+                if pipeline.still.is_some() || pipeline.status != PipelineStatus::DeadLettered {
+                    picture_ui(frame, ui, pipeline, detail);
+                }
                 if let Some(detail) = detail {
                     files_ui(ui, detail, actions);
                 }
@@ -96,7 +98,7 @@ fn pipeline_ui(
 fn head_ui(frame: &FrameContext<'_>, ui: &mut Ui, pipeline: &PipelineView, actions: &mut Actions) {
     ui.horizontal(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let close = ui.add(Button::new("×").frame(false));
+            let close = ui.add(text::close_button());
             close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Close inspector"));
             if close.on_hover_text("Close (Esc)").clicked() {
                 actions.push(Action::Select(Selection::NONE));
@@ -127,7 +129,7 @@ fn took(frame: &FrameContext<'_>, pipeline: &PipelineView) -> String {
         Some(end_ms) => {
             format!("took {}", words::duration(end_ms.saturating_sub(pipeline.created_at_ms)))
         }
-        None => format!("since {}", words::age(frame.now_ms, pipeline.created_at_ms)),
+        None => format!("submitted {}", words::ago(frame.now_ms, pipeline.created_at_ms)),
     }
 }
 
@@ -238,6 +240,7 @@ fn copy_row(
     actions: &mut Actions,
 ) {
     ui.horizontal(|ui| {
+        ui.spacing_mut().button_padding.x = 4.0;
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let button = ui.add(text::quiet_button(ui, "Copy path"));
             button.widget_info(|| WidgetInfo::labeled(Role::Button, true, name));

@@ -138,6 +138,7 @@ fn attempt_ui(
     let (word, tone) = words::outcome(attempt.outcome);
     let title = words::job_title(&job.job);
     ui.horizontal(|ui| {
+        ui.spacing_mut().button_padding.x = 4.0;
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let log = ui.add(text::quiet_button(ui, "Log"));
             let name = format!("Log of {title}, attempt {}", attempt.attempt);

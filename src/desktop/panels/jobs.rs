@@ -43,7 +43,7 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
     let selection = frame.screen.selection;
     let scroll_to = selection
         .job
-        .filter(|_| frame.screen.scroll_to_selection)
+        .filter(|_| frame.screen.once.scroll_to_selection)
         .and_then(|id| frame.lists.jobs.position(id));
     let heads = heads(ui.available_width() >= WIDE);
     let table = Table { id: "jobs", heads: &heads, row_height: ROW, rows: rows.len(), scroll_to };

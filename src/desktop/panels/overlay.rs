@@ -7,8 +7,8 @@ use crate::desktop::toasts::Toast;
 use crate::desktop::widgets::text;
 use crate::desktop::words;
 use eframe::egui::{
-    Align, Align2, Area, Button, CornerRadius, Frame, Id, Label, LayerId, Layout, Margin, Order,
-    Role, Stroke, StrokeKind, TextStyle, Ui, WidgetInfo, vec2,
+    Align, Align2, Area, CornerRadius, Frame, Id, Label, LayerId, Layout, Margin, Order, Role,
+    Stroke, StrokeKind, TextStyle, Ui, WidgetInfo, vec2,
 };
 
 const TOAST_WIDTH: f32 = 340.0;
@@ -47,7 +47,7 @@ fn toast_ui(ui: &mut Ui, toast: &Toast, actions: &mut Actions) {
             ui.set_width(TOAST_WIDTH - 22.0);
             ui.horizontal_top(|ui| {
                 ui.with_layout(Layout::right_to_left(Align::Min), |ui| {
-                    let close = ui.add(Button::new("×").frame(false));
+                    let close = ui.add(text::close_button());
                     close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Dismiss notice"));
                     if close.clicked() {
                         actions.push(Action::DropToast(toast.id));
@@ -61,7 +61,7 @@ fn toast_ui(ui: &mut Ui, toast: &Toast, actions: &mut Actions) {
             if times || toast.pipeline.is_some() {
                 ui.horizontal(|ui| {
                     if let Some(pipeline) = toast.pipeline
-                        && ui.small_button("Show pipeline").clicked()
+                        && ui.add(text::small_button("Show pipeline")).clicked()
                     {
                         actions.push(Action::GoTo(pipeline));
                         actions.push(Action::DropToast(toast.id));

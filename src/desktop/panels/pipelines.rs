@@ -20,22 +20,53 @@ const THUMB: f32 = 30.0;
 const STRIP: f32 = 168.0;
 /// Thumbnails are cut from pictures of this edge in pixels, sharp on dense screens too.
 const THUMB_PX: u32 = 128;
-/// Below this width of the table, in points, it does without its least telling column.
+/// With less width than this, in points, the table does without its least telling column.
 const WIDE: f32 = 1_060.0;
+/// With less width than this it shows the least that tells what is what.
+const NARROW: f32 = 700.0;
+const STRIP_NARROW: f32 = 98.0;
 
-fn heads(wide: bool) -> Vec<Head> {
-    let mut heads = vec![
-        head("", 50.0),
-        head("Asset", if wide { 250.0 } else { 190.0 }),
-        head("Stages", STRIP + 16.0),
-        head("Status", 104.0),
-        rest("Now"),
-    ];
-    if wide {
-        heads.push(head("Recipe", 84.0));
+/// How much there is room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Narrow,
+    Medium,
+    Wide,
+}
+
+impl Room {
+    const fn of(width: f32) -> Self {
+        if width >= WIDE {
+            Self::Wide
+        } else if width >= NARROW {
+            Self::Medium
+        } else {
+            Self::Narrow
+        }
     }
-    heads.push(head("Age", 72.0));
-    heads
+
+    const fn strip(self) -> f32 {
+        if matches!(self, Self::Narrow) { STRIP_NARROW } else { STRIP }
+    }
+
+    fn heads(self, width: f32) -> Vec<Head> {
+        let mut heads = vec![head("", 50.0)];
+        heads.push(match self {
+            Self::Narrow => rest("Asset"),
+            Self::Medium => head("Asset", 190.0),
+            Self::Wide => head("Asset", (width * 0.2).clamp(230.0, 420.0)),
+        });
+        heads.push(head("Stages", self.strip() + 12.0));
+        heads.push(head("Status", 104.0));
+        if self != Self::Narrow {
+            heads.push(rest("Now"));
+        }
+        if self == Self::Wide {
+            heads.push(head("Recipe", 84.0));
+        }
+        heads.push(head("Age", 72.0));
+        heads
+    }
 }
 
 /// Draws the table.
@@ -47,16 +78,17 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
     }
     let selected = frame.screen.selection.pipeline;
     let scroll_to = selected
-        .filter(|_| frame.screen.scroll_to_selection)
+        .filter(|_| frame.screen.once.scroll_to_selection)
         .and_then(|id| frame.lists.pipelines.position(id));
-    let wide = ui.available_width() >= WIDE;
-    let heads = heads(wide);
+    let width = ui.available_width();
+    let room = Room::of(width);
+    let heads = room.heads(width);
     let table =
         Table { id: "pipelines", heads: &heads, row_height: ROW_TALL, rows: rows.len(), scroll_to };
     table.show(ui, |row| {
         let found = rows.get(row.index()).and_then(|id| frame.model.pipelines.get(id));
         if let Some(pipeline) = found {
-            let looks = Looks { wide, selected: selected == Some(pipeline.id) };
+            let looks = Looks { room, selected: selected == Some(pipeline.id) };
             row_ui(frame, row, pipeline, looks, actions);
         }
     });
@@ -64,7 +96,7 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
 
 #[derive(Clone, Copy)]
 struct Looks {
-    wide: bool,
+    room: Room,
     selected: bool,
 }
 
@@ -93,14 +125,16 @@ fn row_ui(
         text::small(ui, version);
     });
     row.col(|ui| {
-        strip::strip(ui, pipeline, STRIP);
+        strip::strip(ui, pipeline, looks.room.strip());
     });
     let (word, tone) = words::pipeline_status(pipeline.status);
     row.col(|ui| {
         text::status(ui, tone, word);
     });
-    row.col(|ui| now_ui(frame, ui, pipeline));
-    if looks.wide {
+    if looks.room != Room::Narrow {
+        row.col(|ui| now_ui(frame, ui, pipeline));
+    }
+    if looks.room == Room::Wide {
         row.col(|ui| {
             text::muted(ui, pipeline.recipe.as_str());
         });

@@ -58,7 +58,7 @@ fn paths_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
         .margin(eframe::egui::Margin::same(8))
         .hint_text(RichText::new("/projects/dragon/dragon.glb").color(Tokens::of(ui).muted));
     let response = ui.add(field).labelled_by(label.id);
-    if frame.screen.focus_dialog {
+    if frame.screen.once.focus_dialog {
         response.request_focus();
     }
     if response.changed() {

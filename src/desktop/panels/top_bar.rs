@@ -10,7 +10,7 @@ use crate::desktop::theme::{GAP, Tokens, Tone};
 use crate::desktop::widgets::{chip, logo, text};
 use crate::desktop::words;
 use eframe::egui::{
-    Align, Button, CornerRadius, Frame, Layout, Margin, Panel, RichText, Role, Sense, Stroke,
+    Align, Button, CornerRadius, Frame, Id, Layout, Margin, Panel, RichText, Role, Sense, Stroke,
     TextEdit, Ui, WidgetInfo, vec2,
 };
 
@@ -113,14 +113,16 @@ fn with_key(
 fn search_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
     let mut typed = frame.screen.search.clone();
     if !typed.is_empty() {
-        let clear = ui.add(Button::new("×").frame(false));
+        let clear = ui.add(text::close_button());
         clear.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Clear search"));
         if clear.clicked() {
             actions.push(Action::Search(String::new()));
         }
     }
     let hint = format!("Search  {}", Command::Search.key_text());
+    // A fixed id: the field must not lose the cursor when the cross beside it comes and goes.
     let field = TextEdit::singleline(&mut typed)
+        .id(Id::unique("search"))
         .hint_text(RichText::new(hint).color(Tokens::of(ui).muted))
         .char_limit(SEARCH_BYTES)
         .margin(Margin::symmetric(8, 5))
@@ -131,7 +133,7 @@ fn search_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
         info.current_text_value = Some(typed.clone());
         info
     });
-    if frame.screen.focus_search {
+    if frame.screen.once.focus_search {
         response.request_focus();
     }
     if response.changed() {
@@ -201,14 +203,14 @@ fn hints_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
     if waiting > 0 {
         let text = format!("{} new · show", words::count(waiting as u64));
         let color = Tokens::of(ui).tone(Tone::Run);
-        let button = ui.add(Button::new(RichText::new(text).color(color)).small());
+        let button = ui.add(Button::new(RichText::new(text).small().color(color)));
         let why = "The order is held while a row is selected";
         if button.on_hover_text(format!("{why} ({})", Command::Resume.key_text())).clicked() {
             actions.push(Action::Resume);
         }
     }
     if screen.filter.is_some() || !screen.search.trim().is_empty() {
-        if ui.add(Button::new("Show all").small()).clicked() {
+        if ui.add(text::small_button("Show all")).clicked() {
             actions.push(Action::ShowAll);
         }
         let mut parts = Vec::new();

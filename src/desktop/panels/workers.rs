@@ -58,7 +58,14 @@ fn row_ui(
         text::plain(ui, worker.name.as_str()).on_hover_text(about);
     });
     row.col(|ui| jobs_ui(frame, ui, worker));
-    row.col(|ui| jobs::lease_ui(frame, ui, &worker.session, actions));
+    row.col(|ui| {
+        if worker.jobs.is_empty() {
+            // A lease without jobs puts nothing at stake; a countdown would only keep the window busy.
+            text::muted(ui, "alive").on_hover_text("It beats and holds no job");
+        } else {
+            jobs::lease_ui(frame, ui, &worker.session, actions);
+        }
+    });
     row.col(|ui| {
         text::muted(ui, can.cores.to_string());
     });

@@ -48,6 +48,8 @@ impl Table<'_> {
         ui.spacing_mut().item_spacing.y = 0.0;
         let hover = Tokens::of(ui).hover;
         ui.visuals_mut().widgets.hovered.bg_fill = hover;
+        // Text of a selected row stays text; the mark and the ground tell the selection.
+        ui.visuals_mut().selection.stroke.color = Tokens::of(ui).text;
         let mut table = TableBuilder::new(ui)
             .id_salt(self.id)
             .striped(true)

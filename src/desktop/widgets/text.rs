@@ -70,6 +70,16 @@ pub fn quiet_button(ui: &Ui, text: &str) -> Button<'static> {
         .min_size(vec2(0.0, 20.0))
 }
 
+/// A button beside text.
+pub fn small_button(text: &str) -> Button<'static> {
+    Button::new(RichText::new(text).small())
+}
+
+/// A cross that closes or clears; the caller names it.
+pub fn close_button() -> Button<'static> {
+    Button::new(RichText::new("×").size(17.0)).frame_when_inactive(false).min_size(vec2(24.0, 24.0))
+}
+
 /// The title of a section.
 pub fn section(ui: &mut Ui, title: &str) {
     ui.add_space(10.0);

@@ -146,24 +146,24 @@ pub(super) fn pipeline(id: i64, asset: &str, at: Stage, status: StageStatus) -> 
 }
 
 /// A job of a pipeline.
-pub(super) fn job(id: i64, pipeline: i64, stage: Stage, chunk: Chunk, state: JobState) -> JobView {
-    let leased = state.is_leased();
+pub(super) fn job(id: i64, pipeline: i64, stage: Stage, part: Chunk, now: JobState) -> JobView {
+    let leased = now.is_leased();
     JobView {
         id: JobId(id),
         pipeline: PipelineId(pipeline),
         stage,
-        chunk,
+        chunk: part,
         queue: format!("{stage}.preview"),
-        state,
-        attempt: if state == JobState::Queued { 0 } else { 1 },
+        state: now,
+        attempt: u32::from(now != JobState::Queued),
         max_attempts: 3,
         epoch: Epoch(1),
-        worker: (state != JobState::Queued).then(|| "paddy-02".to_owned()),
+        worker: (now != JobState::Queued).then(|| "paddy-02".to_owned()),
         session: leased.then(|| session(2)),
-        run_at_ms: (state == JobState::RetryScheduled).then_some(NOW_MS + 83_000),
-        progress: (state == JobState::Processing)
+        run_at_ms: (now == JobState::RetryScheduled).then_some(NOW_MS + 83_000),
+        progress: (now == JobState::Processing)
             .then(|| Progress { percent: 58.0, message: "frame 7 of 12".to_owned() }),
-        last_failure: (state == JobState::RetryScheduled)
+        last_failure: (now == JobState::RetryScheduled)
             .then(|| Failure::new(Reason::LeaseLost, "paddy-01 stopped reporting")),
         replay_of: None,
         created_at_ms: NOW_MS - 2 * MINUTE_MS,
@@ -276,8 +276,8 @@ pub(super) fn busy() -> PreparedFarm {
         ("rooster", Ingest, Running),
     ];
     farm.edit(|model| {
-        for (place, (asset, at, status)) in assets.into_iter().enumerate() {
-            insert(model, pipeline(45 + place as i64, asset, at, status));
+        for (id, (asset, at, status)) in (45..).zip(assets) {
+            insert(model, pipeline(id, asset, at, status));
         }
         busy_jobs(model);
         let bridge = model.pipelines[&PipelineId(50)].as_ref().clone();
@@ -373,8 +373,7 @@ pub(super) fn detail(model: &ReadModel, row: &PipelineView) -> PipelineDetail {
         .map(|job| job_detail(job.as_ref().clone(), row))
         .collect();
     if done {
-        for (place, stage) in Stage::ALL.into_iter().enumerate() {
-            let id = row.id.0 * 100 + place as i64;
+        for (id, stage) in (row.id.0 * 100..).zip(Stage::ALL) {
             let view = job(id, row.id.0, stage, Chunk::Whole, JobState::Succeeded);
             jobs.push(job_detail(view, row));
         }

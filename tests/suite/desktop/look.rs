@@ -98,7 +98,7 @@ fn pictures_of_the_window() {
         window.key_press(Key::ArrowDown);
     });
     shoot(&dark("huge-3840", HUGE), &busy(), select("dragon v4, Succeeded"));
-    shoot(&light("narrow-900", [900.0, 520.0]), &busy(), select("dragon v4, Succeeded"));
+    shoot(&light("narrow-900", [900.0, 520.0]), &busy(), select("stone-lion v2, Running"));
     shoot(&dark("help-1280", SMALL), &busy(), key(Key::Questionmark));
     shoot(&dark("submit-1280", SMALL), &busy(), |window| {
         window.get_by_label("Submit…").click();

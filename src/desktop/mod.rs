@@ -104,5 +104,23 @@ pub fn run_view(farm: Box<dyn FarmView>, options: DesktopOptions) -> Result<(), 
         native,
         Box::new(move |creation| Ok(Box::new(App::new(&creation.egui_ctx, parts)))),
     )
-    .map_err(|error| DesktopError::Window(error.to_string()))
+    .map_err(|error| DesktopError::Window(reason_for_people(&error.to_string())))
+}
+
+/// The windowing library names the line of its own source first; people need what comes after.
+fn reason_for_people(text: &str) -> String {
+    let after = text.rsplit_once(".rs:").and_then(|(_, rest)| rest.split_once(": "));
+    after.map_or(text, |(_, reason)| reason).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reason_for_people;
+
+    #[test]
+    fn a_reason_has_no_line_of_source_in_it() {
+        let text = "winit error: os error at /a/b/mod.rs:788: Failed to open connection";
+        assert_eq!(reason_for_people(text), "Failed to open connection");
+        assert_eq!(reason_for_people("No suitable adapter"), "No suitable adapter");
+    }
 }

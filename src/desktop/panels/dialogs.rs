@@ -44,16 +44,24 @@ fn help_ui(ui: &mut Ui, actions: &mut Actions) {
     ui.set_width(420.0);
     ui.label(RichText::new("Keys").heading());
     ui.add_space(4.0);
-    Grid::new("keys").num_columns(2).spacing([24.0, 5.0]).show(ui, |ui| {
-        for command in Command::ALL {
-            let tokens = Tokens::of(ui);
-            let key = RichText::new(format!(" {} ", command.key_text())).monospace();
-            ui.label(key.color(tokens.text).background_color(tokens.sunken));
-            ui.label(command.text());
-            ui.end_row();
-        }
+    ScrollArea::vertical().max_height(room(ui)).auto_shrink([false, true]).show(ui, |ui| {
+        let keys = Grid::new("keys").num_columns(2).spacing([24.0, 5.0]);
+        keys.min_row_height(20.0).show(ui, |ui| {
+            for command in Command::ALL {
+                let tokens = Tokens::of(ui);
+                let key = RichText::new(format!(" {} ", command.key_text())).monospace();
+                ui.label(key.color(tokens.text).background_color(tokens.sunken));
+                ui.label(command.text());
+                ui.end_row();
+            }
+        });
     });
     close_row(ui, actions);
+}
+
+/// How high the list of a dialog may become.
+fn room(ui: &Ui) -> f32 {
+    (ui.ctx().content_rect().height() - 160.0).max(120.0)
 }
 
 fn history_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
@@ -63,8 +71,7 @@ fn history_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
     if history.len() == 0 {
         text::explanation(ui, "Nothing yet. What becomes of submissions and orders is told here");
     }
-    let room = (ui.ctx().content_rect().height() * 0.6).max(120.0);
-    ScrollArea::vertical().max_height(room).auto_shrink([false, true]).show(ui, |ui| {
+    ScrollArea::vertical().max_height(room(ui)).auto_shrink([false, true]).show(ui, |ui| {
         for toast in history {
             ui.horizontal_top(|ui| {
                 let tone = if toast.is_error { Tone::Dead } else { Tone::Good };

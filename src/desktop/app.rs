@@ -86,6 +86,10 @@ impl App {
         let farm = &self.parts.farm;
         self.now_ms = farm.now_ms();
         self.connection = farm.connection();
+        self.screen.lost_since_ms = match self.connection {
+            Connection::Lost { .. } => Some(self.screen.lost_since_ms.unwrap_or(self.now_ms)),
+            Connection::Connecting | Connection::Live => None,
+        };
         let model = farm.model();
         if !self.drawn_before || !Arc::ptr_eq(&model, &self.model) {
             self.leases.follow(&model, self.now_ms);

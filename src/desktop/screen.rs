@@ -166,6 +166,8 @@ pub struct Screen {
     pub search: String,
     /// What is selected.
     pub selection: Selection,
+    /// Since when the connection is lost, Unix milliseconds.
+    pub lost_since_ms: Option<i64>,
     /// What is done in the next frame only.
     pub once: Once,
     /// The inspector was put away though something is selected.

@@ -259,8 +259,41 @@ fn a_lost_connection_keeps_the_rows_and_says_why() {
     });
     window.run();
     window.get_by_label("Cut off from the coordinator");
-    window.get_by_label_contains("connection refused");
+    window.get_by_label_contains("as they were just now. Trying again: connection refused");
+    farm.with(|farm| farm.later_ms = 240_000);
+    window.run();
+    window.get_by_label_contains("as they were 4 min ago");
     window.get_by_label("dragon v4, Succeeded");
+}
+
+#[test]
+fn a_published_file_gives_its_path_and_a_notice_leads_to_its_pipeline() {
+    let farm = busy();
+    let mut window = open(&farm);
+    press(&mut window, Key::Num2);
+    farm.with(|farm| {
+        farm.notices.push(Notice {
+            is_error: false,
+            text: "Submitted dragon v4".to_owned(),
+            pipeline: Some(PipelineId(47)),
+        });
+    });
+    window.run();
+    click(&mut window, "Show pipeline");
+    assert_eq!(window.state().screen().tab, Tab::Pipelines);
+    assert_eq!(window.state().screen().selection.pipeline, Some(PipelineId(47)));
+    assert!(window.query_by_label("Submitted dragon v4").is_none());
+    window.get_by_label("Copy path of still.png").click();
+    let wanted = "/srv/farm/published/dragon/v0004/still.png";
+    let mut copied = false;
+    for _ in 0..4 {
+        window.step();
+        let commands = &window.output().platform_output.commands;
+        copied |= commands.iter().any(|command| {
+            matches!(command, eframe::egui::OutputCommand::CopyText(text) if text == wanted)
+        });
+    }
+    assert!(copied);
 }
 
 #[test]

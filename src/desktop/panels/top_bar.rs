@@ -32,7 +32,7 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
         });
     });
     if let Connection::Lost { why } = frame.connection {
-        banner_ui(ui, why);
+        banner_ui(frame, ui, why);
     }
     // Titles stand under the mark: a tab has 10 points of its own.
     let tabs = Frame::new().fill(tokens.raised).inner_margin(Margin {
@@ -141,14 +141,16 @@ fn search_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
     }
 }
 
-fn banner_ui(ui: &mut Ui, why: &str) {
+fn banner_ui(frame: &FrameContext<'_>, ui: &mut Ui, why: &str) {
+    let since_ms = frame.screen.lost_since_ms.unwrap_or(frame.now_ms);
+    let since = words::ago(frame.now_ms, since_ms);
     let tokens = Tokens::of(ui);
     let banner = Frame::new().fill(tokens.soft(Tone::Dead)).inner_margin(Margin::symmetric(12, 6));
     Panel::top("banner").frame(banner).show_separator_line(false).show(ui, |ui| {
         ui.horizontal(|ui| {
             text::dot(ui, Tone::Dead);
             ui.label(RichText::new("Cut off from the coordinator").color(tokens.tone(Tone::Dead)));
-            text::plain(ui, format!("The rows are as they were. Trying again: {why}"))
+            text::plain(ui, format!("The rows are as they were {since}. Trying again: {why}"))
                 .on_hover_text(why);
         });
     });

@@ -25,3 +25,6 @@ mod twice;
 mod zombie;
 
 mod samples;
+
+#[cfg(feature = "desktop")]
+mod desktop;

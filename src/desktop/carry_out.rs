@@ -1,0 +1,192 @@
+//! Carries out wishes: the only place where the window's memory changes or an order is sent.
+
+use super::action::Action;
+use super::app::App;
+use super::picker::{OpenPick, Pick};
+use super::screen::{Dialog, Request, Selection, StateFilter, Tab};
+use crate::client::live::Order;
+use crate::model::PipelineId;
+use eframe::egui::Context;
+use std::path::PathBuf;
+
+impl App {
+    pub(super) fn carry_out(&mut self, ctx: &Context, action: Action) {
+        tracing::trace!(?action, "wish");
+        match action {
+            Action::Show(tab) => self.screen.tab = tab,
+            Action::Select(selection) => self.select(selection),
+            Action::GoTo(pipeline) => self.go_to(pipeline),
+            Action::Step(rows) => self.step(rows),
+            Action::Open if self.is_held() => {
+                self.screen.inspector_closed = !self.screen.inspector_closed;
+            }
+            Action::Open => self.step(1),
+            Action::Filter(filter) => self.filter(filter),
+            Action::Search(text) => {
+                self.screen.search = text;
+                self.relist(false);
+            }
+            Action::FocusSearch => self.screen.once.focus_search = true,
+            Action::ShowAll => {
+                self.screen.filter = None;
+                self.screen.search.clear();
+                self.relist(false);
+            }
+            Action::Resume => {
+                self.relist(false);
+                self.screen.once.scroll_to_selection = true;
+            }
+            Action::Back => self.back(),
+            Action::Ask(dialog) => {
+                self.screen.dialog = Some(dialog);
+                self.screen.once.focus_dialog = true;
+            }
+            Action::CloseDialog => self.screen.dialog = None,
+            Action::Type(text) => self.screen.typed_paths = text,
+            Action::Recipe(recipe) => self.screen.recipe = recipe,
+            Action::Submit(paths) => self.submit(paths),
+            Action::PickFiles => self.pick(Pick::Files),
+            Action::PickFolder => self.pick(Pick::Folder),
+            Action::Replay(job) => self.request(Request::Replay(job), Order::Replay { job }),
+            Action::Dismiss(job) => self.request(Request::Dismiss(job), Order::Dismiss { job }),
+            Action::Cancel(pipeline) => {
+                self.screen.dialog = None;
+                self.request(Request::Cancel(pipeline), Order::Cancel { pipeline });
+            }
+            Action::Copy(text) => ctx.copy_text(text),
+            Action::DropToast(id) => self.screen.toasts.dismiss(id),
+            Action::Tick(after) => ctx.request_repaint_after(after),
+        }
+    }
+
+    fn select(&mut self, selection: Selection) {
+        if self.screen.selection.pipeline != selection.pipeline {
+            self.screen.inspector_closed = false;
+        }
+        self.screen.selection = selection;
+        if selection.pipeline.is_none() {
+            self.relist(false);
+        }
+    }
+
+    fn go_to(&mut self, pipeline: PipelineId) {
+        self.screen.dialog = None;
+        self.screen.tab = Tab::Pipelines;
+        self.screen.selection = Selection::pipeline(pipeline);
+        self.screen.inspector_closed = false;
+        self.screen.once.scroll_to_selection = true;
+        if self.lists.pipelines.position(pipeline).is_none() {
+            self.screen.filter = None;
+            self.screen.search.clear();
+            self.relist(false);
+        }
+    }
+
+    fn filter(&mut self, filter: StateFilter) {
+        let active = self.screen.filter == Some(filter);
+        self.screen.filter = (!active).then_some(filter);
+        self.relist(false);
+    }
+
+    fn step(&mut self, rows: i32) {
+        let selection = self.screen.selection;
+        let next = match self.screen.tab {
+            Tab::Pipelines => {
+                let list = &self.lists.pipelines;
+                let at = selection.pipeline.and_then(|id| list.position(id));
+                moved(&list.shown, at, rows).map(Selection::pipeline)
+            }
+            Tab::Jobs => {
+                let list = &self.lists.jobs;
+                let at = selection.job.and_then(|id| list.position(id));
+                let job = moved(&list.shown, at, rows).and_then(|id| self.model.jobs.get(&id));
+                job.map(|job| Selection::job(job.pipeline, job.id))
+            }
+            Tab::DeadLetters => {
+                let list = &self.lists.dead_letters;
+                let at = selection.job.and_then(|id| list.position(id));
+                let row =
+                    moved(&list.shown, at, rows).and_then(|id| self.model.dead_letters.get(&id));
+                row.map(|row| Selection::job(row.pipeline, row.job))
+            }
+            Tab::Workers => None,
+        };
+        if let Some(next) = next {
+            let closed = self.screen.inspector_closed;
+            self.select(next);
+            // Walking through rows does not open what was put away.
+            self.screen.inspector_closed = closed;
+            self.screen.once.scroll_to_selection = true;
+        }
+    }
+
+    fn back(&mut self) {
+        if self.screen.dialog.take().is_some() {
+        } else if self.screen.selection != Selection::NONE {
+            self.select(Selection::NONE);
+        } else if !self.screen.search.is_empty() {
+            self.screen.search.clear();
+            self.relist(false);
+        } else if self.screen.filter.take().is_some() {
+            self.relist(false);
+        }
+    }
+
+    fn submit(&mut self, paths: Vec<PathBuf>) {
+        if self.screen.dialog == Some(Dialog::Submit) {
+            self.screen.dialog = None;
+        }
+        self.screen.typed_paths.clear();
+        let recipe = self.screen.recipe.clone();
+        self.parts.farm.order(Order::Submit { paths, recipe });
+    }
+
+    fn request(&mut self, request: Request, order: Order) {
+        if self.screen.requests.insert(request, self.now_ms).is_none() {
+            self.parts.farm.order(order);
+        }
+    }
+
+    fn pick(&mut self, what: Pick) {
+        if self.open_pick.is_none() {
+            let waker = self.parts.waker.clone();
+            self.screen.picking = true;
+            self.open_pick =
+                Some(OpenPick::open(self.parts.picker.as_ref(), what, move || waker.wake()));
+        }
+    }
+
+    /// Hands in what the system's dialog gave.
+    pub(super) fn take_picked(&mut self) {
+        let Some(paths) = self.open_pick.as_ref().and_then(OpenPick::answer) else { return };
+        self.open_pick = None;
+        self.screen.picking = false;
+        if !paths.is_empty() {
+            self.submit(paths);
+        }
+    }
+}
+
+/// The row that lies `rows` from `at`, or the first where nothing is selected.
+fn moved<T: Copy>(shown: &[T], at: Option<usize>, rows: i32) -> Option<T> {
+    let last = shown.len().checked_sub(1)?;
+    let to = at.map_or(0, |at| {
+        let offset = usize::try_from(rows.unsigned_abs()).unwrap_or(usize::MAX);
+        if rows < 0 { at.saturating_sub(offset) } else { at.saturating_add(offset).min(last) }
+    });
+    shown.get(to).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::moved;
+
+    #[test]
+    fn steps_stay_inside_the_list() {
+        let rows = [10, 20, 30];
+        assert_eq!(moved(&rows, None, -1), Some(10));
+        assert_eq!(moved(&rows, Some(2), 10), Some(30));
+        assert_eq!(moved(&rows, Some(1), -10), Some(10));
+        assert_eq!(moved::<i32>(&[], None, 1), None);
+    }
+}

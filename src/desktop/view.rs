@@ -1,0 +1,73 @@
+//! What the window asks of a farm. Tests answer with prepared models.
+
+use crate::client::live::{Connection, Fetched, LiveFarm, Notice, Order, Pixels};
+use crate::client::read_model::ReadModel;
+use crate::model::{Checksum, JobId, PipelineId};
+use crate::protocol::view::PipelineDetail;
+use std::sync::Arc;
+
+/// A farm as the window sees it. No call blocks.
+pub trait FarmView: Send {
+    /// The farm now; the same `Arc` until something changes.
+    fn model(&self) -> Arc<ReadModel>;
+    /// How the connection is.
+    fn connection(&self) -> Connection;
+    /// The wall clock in Unix milliseconds.
+    fn now_ms(&self) -> i64;
+    /// Where the coordinator is.
+    fn address(&self) -> String;
+    /// Sends an order.
+    fn order(&self, order: Order);
+    /// Orders sent whose notice has not come yet.
+    fn orders_pending(&self) -> usize;
+    /// Notices that came since the last call.
+    fn take_notices(&self) -> Vec<Notice>;
+    /// A picture from the content store.
+    fn picture(&self, checksum: Checksum) -> Fetched<Pixels>;
+    /// A pipeline in full.
+    fn pipeline(&self, pipeline: PipelineId) -> Fetched<PipelineDetail>;
+    /// The end of the log of a job's last attempt.
+    fn log_tail(&self, job: JobId) -> Fetched<String>;
+}
+
+impl FarmView for LiveFarm {
+    fn model(&self) -> Arc<ReadModel> {
+        self.model()
+    }
+
+    fn connection(&self) -> Connection {
+        self.connection()
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.now_ms()
+    }
+
+    fn address(&self) -> String {
+        self.address()
+    }
+
+    fn order(&self, order: Order) {
+        self.order(order);
+    }
+
+    fn orders_pending(&self) -> usize {
+        self.orders_pending()
+    }
+
+    fn take_notices(&self) -> Vec<Notice> {
+        self.take_notices()
+    }
+
+    fn picture(&self, checksum: Checksum) -> Fetched<Pixels> {
+        self.picture(checksum)
+    }
+
+    fn pipeline(&self, pipeline: PipelineId) -> Fetched<PipelineDetail> {
+        self.pipeline(pipeline)
+    }
+
+    fn log_tail(&self, job: JobId) -> Fetched<String> {
+        self.log_tail(job)
+    }
+}

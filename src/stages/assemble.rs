@@ -2,8 +2,9 @@
 //!
 //! Every frame is read before ffmpeg starts, for ffmpeg ends without an error at the first gap.
 
+use super::failure::png_failure;
 use super::film::{Film, Programs, encode};
-use super::render::{frame_file, png_failure, turntable_file};
+use super::render::{frame_file, turntable_file};
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
 use crate::model::{AssetKind, Reason, limits};
 use crate::preview::{Cell, contact_sheet, evenly_chosen, fit, read_png, write_png};

@@ -1,6 +1,7 @@
 //! Turns errors of the system into failures with the right reason.
 
 use crate::model::Reason;
+use crate::preview::PngError;
 use crate::protocol::work::Failure;
 use std::io;
 use std::path::Path;
@@ -22,6 +23,18 @@ pub fn failure_from_io(error: &io::Error, what: &str, path: &Path) -> Failure {
         Reason::DiskError,
         format!("{what}: {error}. Check the disk and the rights. {}", path.display()),
     )
+}
+
+/// A picture that could not be written or read back.
+pub fn png_failure(error: &PngError) -> Failure {
+    match error {
+        PngError::Io { path, source } => {
+            failure_from_io(source, "a picture could not be read or written", path)
+        }
+        PngError::Decode { .. } | PngError::Encode { .. } => {
+            Failure::new(Reason::OutputInvalid, error.to_string())
+        }
+    }
 }
 
 /// Whether an error says that a disk or a quota has no room left.

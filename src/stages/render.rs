@@ -1,13 +1,13 @@
 //! Render: draws stills, thumbnails and turntables of meshes, and makes finished pictures of images
 //! and of the frames of a sequence.
 
-use super::failure::failure_from_io;
+use super::failure::{failure_from_io, png_failure};
 use super::formats::{load_image, load_scene};
 use super::transform::{FRAMES_FILE, FrameList, LIGHT_FILE, PICTURE_FILE, SCENE_FILE};
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
 use crate::model::{AssetKind, Chunk, Reason};
 use crate::preview::{
-    Artist, DecodedImage, DrawError, Picture, PngError, auto_exposure, fit, tone_map, write_png,
+    Artist, DecodedImage, DrawError, Picture, auto_exposure, fit, tone_map, write_png,
 };
 use crate::protocol::work::Failure;
 use crate::recipes::Settings;
@@ -235,18 +235,6 @@ fn on_black(mut picture: Picture) -> Picture {
 
 fn draw_failure(error: &DrawError) -> Failure {
     Failure::new(error.reason(), error.to_string())
-}
-
-/// A picture that could not be written or read back.
-pub(super) fn png_failure(error: &PngError) -> Failure {
-    match error {
-        PngError::Io { path, source } => {
-            failure_from_io(source, "a picture could not be read or written", path)
-        }
-        PngError::Decode { .. } | PngError::Encode { .. } => {
-            Failure::new(Reason::OutputInvalid, error.to_string())
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,7 @@
 //! Requests and a listener for the tests of render and assemble.
 
-use super::{Reporter, StageRequest};
-use crate::model::{
-    AssetKind, AssetName, Checksum, Chunk, Epoch, JobId, PipelineId, Stage, TraceId,
-};
-use crate::protocol::work::{Assignment, JobInput, JobLimits};
+use super::{Reporter, StageRequest, fixture};
+use crate::model::{AssetKind, Chunk, Stage};
 use crate::recipes::Settings;
 use std::path::Path;
 use std::sync::Mutex;
@@ -20,33 +17,10 @@ pub(super) fn request(
     let (input_dir, output_dir) = (folder.join("in"), folder.join("out"));
     std::fs::create_dir_all(&input_dir).unwrap();
     std::fs::create_dir_all(&output_dir).unwrap();
-    let assignment = Assignment {
-        job_id: JobId(1),
-        pipeline_id: PipelineId(1),
-        asset: AssetName::from_any("thing"),
-        asset_version: 1,
-        stage,
-        chunk,
-        idempotency_key: "key".into(),
-        input: JobInput {
-            source_ref: "thing".into(),
-            checksum: Checksum::of(b"thing"),
-            profile: "test".into(),
-            options_ref: "test".into(),
-            kind: Some(kind),
-            main_file: "thing".into(),
-            frame_count: None,
-        },
-        dependencies: Vec::new(),
-        settings,
-        limits: JobLimits { timeout_ms: 0, stall_ms: 0, memory_bytes: 0 },
-        attempt: 1,
-        max_attempts: 1,
-        epoch: Epoch(1),
-        trace_id: TraceId::from_random([7; 16]),
-        enqueued_at_ms: 0,
-        pointer_generation: 0,
-    };
+    let mut assignment = fixture::assignment(stage);
+    assignment.chunk = chunk;
+    assignment.settings = settings;
+    assignment.input.kind = Some(kind);
     StageRequest { assignment, input_dir, output_dir }
 }
 

@@ -1,11 +1,11 @@
 //! Transform: brings foreign formats to the farm's own.
 
-use super::failure::failure_from_io;
-use super::formats::{Format, load_image, load_scene, sniff_file, write_exr, write_glb, write_png};
+use super::failure::{failure_from_io, png_failure};
+use super::formats::{Format, load_image, load_scene, sniff_file, write_exr, write_glb};
 use super::source::{Source, write_json};
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
 use crate::model::{AssetKind, Reason, limits};
-use crate::preview::DecodedImage;
+use crate::preview::{DecodedImage, write_png};
 use crate::protocol::work::{Failure, StageReport, Warning};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -73,19 +73,19 @@ fn mesh(source: &Source<'_>, out: &Path, reporter: &dyn Reporter) -> Result<Stag
 }
 
 fn image(source: &Source<'_>, out: &Path) -> Result<StageOutput, Failure> {
-    let (name, media_type, written) = match load_image(&source.main)? {
+    let (name, media_type) = match load_image(&source.main)? {
         DecodedImage::Display(picture) => {
-            let written = write_png(&picture, &out.join(PICTURE_FILE));
-            (PICTURE_FILE, Format::Png.media_type(), written)
+            write_png(&picture, &out.join(PICTURE_FILE)).map_err(|error| png_failure(&error))?;
+            (PICTURE_FILE, Format::Png.media_type())
         }
         DecodedImage::Light(light) => {
-            let written = write_exr(&light, &out.join(LIGHT_FILE));
-            (LIGHT_FILE, Format::Exr.media_type(), written)
+            let path = out.join(LIGHT_FILE);
+            write_exr(&light, &path).map_err(|error| {
+                failure_from_io(&error, "the picture could not be written", &path)
+            })?;
+            (LIGHT_FILE, Format::Exr.media_type())
         }
     };
-    written.map_err(|error| {
-        failure_from_io(&error, "the picture could not be written", &out.join(name))
-    })?;
     Ok(output(vec![made(name, media_type)], Vec::new()))
 }
 

@@ -1,6 +1,6 @@
-//! Writes pictures: 8-bit PNG for what is shown, half-float EXR for light.
+//! Writes pixels: PNG bytes for textures, half-float EXR files for light.
 
-use crate::preview::{LinearImage, Picture};
+use crate::preview::LinearImage;
 use exr::prelude::{Encoding, Image, Layer, LayerAttributes, SpecificChannels, WritableImage, f16};
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
@@ -26,12 +26,6 @@ pub fn png_bytes(width: u32, height: u32, rgba: &[u8]) -> io::Result<Vec<u8>> {
         other => io::Error::other(other),
     })?;
     Ok(bytes)
-}
-
-/// Writes an 8-bit sRGB PNG.
-pub fn write_png(picture: &Picture, path: &Path) -> io::Result<()> {
-    let bytes = png_bytes(picture.width, picture.height, &picture.rgba)?;
-    std::fs::write(path, bytes)
 }
 
 /// Writes a half-float EXR: red, green, blue and premultiplied alpha, ZIP compressed. The same

@@ -32,7 +32,7 @@ mod tests;
 
 pub use glb_writer::write_glb;
 pub use image_facts::{ImageFacts, image_facts};
-pub use image_writer::{write_exr, write_png};
+pub use image_writer::write_exr;
 pub use images::load_image;
 pub use references::{SideFiles, side_files};
 pub use sequence::group;

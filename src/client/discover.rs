@@ -49,7 +49,9 @@ pub enum DiscoverError {
         why: String,
     },
     /// A coordinator is named, a token is not and the farm's folder has none.
-    #[error("no token for {url}: give it with --token or SAWAH_TOKEN; it is in the file 'token' of the coordinator's farm folder")]
+    #[error(
+        "no token for {url}: give it with --token or SAWAH_TOKEN; it is in the file 'token' of the coordinator's farm folder"
+    )]
     NoToken {
         /// The coordinator.
         url: String,
@@ -107,8 +109,7 @@ pub fn locate(wanted: &Wanted) -> Result<Client, DiscoverError> {
 
 fn runtime_url(farm: &Path) -> Result<String, DiscoverError> {
     let path = farm.join(RUNTIME_FILE);
-    let text =
-        read(&path)?.ok_or_else(|| DiscoverError::NotServed { farm: farm.to_owned() })?;
+    let text = read(&path)?.ok_or_else(|| DiscoverError::NotServed { farm: farm.to_owned() })?;
     serde_json::from_str::<Runtime>(&text)
         .map(|runtime| runtime.url)
         .map_err(|error| DiscoverError::File { path, why: error.to_string() })

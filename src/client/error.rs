@@ -8,7 +8,9 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Nobody answers.
-    #[error("no coordinator answers ({why}): check that it runs and that this machine reaches {url}")]
+    #[error(
+        "no coordinator answers ({why}): check that it runs and that this machine reaches {url}"
+    )]
     Unreachable {
         /// Where it was looked for.
         url: String,
@@ -16,7 +18,9 @@ pub enum ClientError {
         why: String,
     },
     /// The token is not this coordinator's.
-    #[error("the coordinator does not know this token: use the one in its farm's 'token' file. Asked {url}")]
+    #[error(
+        "the coordinator does not know this token: use the one in its farm's 'token' file. Asked {url}"
+    )]
     Unauthorized {
         /// Who refused.
         url: String,
@@ -30,7 +34,9 @@ pub enum ClientError {
         problem: Box<Problem>,
     },
     /// The answer is no answer of a coordinator of this version.
-    #[error("the coordinator's answer to {call} cannot be read ({why}): check that both sides run the same version of Sawah")]
+    #[error(
+        "the coordinator's answer to {call} cannot be read ({why}): check that both sides run the same version of Sawah"
+    )]
     BadAnswer {
         /// Which call.
         call: String,

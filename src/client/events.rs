@@ -44,8 +44,7 @@ impl Client {
     /// `GET /v1/events`: every event after `after`, then each one as it happens.
     pub async fn events(&self, after: u64) -> Result<EventStream, ClientError> {
         let path = format!("{CALL}?after={after}");
-        let request =
-            self.request(Method::GET, &path).header("accept", "text/event-stream");
+        let request = self.request(Method::GET, &path).header("accept", "text/event-stream");
         let opened = tokio::time::timeout(OPEN_TIMEOUT, self.send(request, CALL)).await;
         let response = opened.unwrap_or_else(|_| Err(silent(self.url())))?;
         Ok(EventStream {
@@ -93,9 +92,9 @@ fn read(message: &Message) -> Result<Option<StreamItem>, ClientError> {
         "change" => serde_json::from_str(&message.data)
             .map(|event| Some(StreamItem::Event(Box::new(event))))
             .map_err(bad),
-        "pulse" => {
-            serde_json::from_str(&message.data).map(|pulse| Some(StreamItem::Pulse(pulse))).map_err(bad)
-        }
+        "pulse" => serde_json::from_str(&message.data)
+            .map(|pulse| Some(StreamItem::Pulse(pulse)))
+            .map_err(bad),
         // A newer coordinator may say more than we understand.
         _ => Ok(None),
     }

@@ -11,6 +11,8 @@ pub mod intake;
 pub mod live;
 pub mod read_model;
 pub mod sse;
+#[cfg(test)]
+mod test_server;
 pub mod transfer;
 
 pub use error::ClientError;

@@ -175,7 +175,16 @@ impl ReadModel {
 
     fn job_changed(&mut self, event: &Event) {
         let Change::JobChanged {
-            job, to, verb, attempt, epoch, worker, session, failure, run_at_ms, ..
+            job,
+            to,
+            verb,
+            attempt,
+            epoch,
+            worker,
+            session,
+            failure,
+            run_at_ms,
+            ..
         } = &event.change
         else {
             return;

@@ -105,11 +105,8 @@ mod tests {
     #[test]
     fn messages_read_the_same_in_any_pieces_and_line_ends() {
         let text = "\u{feff}: hello\n\nid: 7\nevent: change\ndata: {\"a\":\ndata: 1}\n\nevent: pulse\ndata:x\n\ndata\n\nid: 9\nevent: none\n\ndata: unfinished";
-        let expected = [
-            ("change", Some("7"), "{\"a\":\n1}"),
-            ("pulse", None, "x"),
-            ("message", None, ""),
-        ];
+        let expected =
+            [("change", Some("7"), "{\"a\":\n1}"), ("pulse", None, "x"), ("message", None, "")];
         for piece in [1, 2, 3, 7, 1000] {
             for ends in ["\n", "\r\n", "\r"] {
                 let found = parse(&text.replace('\n', ends), piece);

@@ -77,7 +77,11 @@ impl Client {
         let call = format!("/artifacts/{checksum}");
         let response = self.send(self.request(Method::GET, &call), &call).await?;
         let bytes = self.body(response, &call, limit_bytes).await?;
-        if Checksum::of(&bytes) == checksum { Ok(bytes) } else { Err(ClientError::Damaged(checksum)) }
+        if Checksum::of(&bytes) == checksum {
+            Ok(bytes)
+        } else {
+            Err(ClientError::Damaged(checksum))
+        }
     }
 
     /// Writes the content to `path`, verified: beside it first, then moved, so that the path never

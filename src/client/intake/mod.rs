@@ -165,8 +165,8 @@ async fn hand_in_one(
         .await
         .map_err(|error| IntakeError::refused(Reason::Unexpected, error.to_string()))??;
     progress(&format!("sending {}", plan.asset));
-    futures_util::stream::iter(&hashed)
-        .map(|file| send(client, file))
+    futures_util::stream::iter(hashed.clone())
+        .map(|(path, file)| send(client.clone(), path, file))
         .buffer_unordered(UPLOADS_AT_ONCE)
         .try_collect::<()>()
         .await?;
@@ -184,20 +184,19 @@ async fn hand_in_one(
     Ok(client.submit(&submission).await?)
 }
 
-async fn send(client: &Client, (path, file): &(PathBuf, SourceFile)) -> Result<(), IntakeError> {
-    match client.upload(path, file.checksum, file.size_bytes).await {
+async fn send(client: Client, path: PathBuf, file: SourceFile) -> Result<(), IntakeError> {
+    let what = "the file changed while it was sent";
+    match client.upload(&path, file.checksum, file.size_bytes).await {
         Ok(_) => Ok(()),
         Err(ClientError::File { path, source, .. }) => Err(files::unreadable(&source, &path)),
         Err(ClientError::Refused { status: 422, problem })
             if problem.code == ProblemCode::Invalid =>
         {
-            let what = "the file changed while it was sent";
-            Err(IntakeError::at(Reason::InputChanged, what, path))
+            Err(IntakeError::at(Reason::InputChanged, what, &path))
         }
         // A file that shrinks while it is sent breaks its own connection.
-        Err(error) if !hash::is_as_hashed(path, file.size_bytes) => {
-            let what = format!("the file changed while it was sent ({error})");
-            Err(IntakeError::at(Reason::InputChanged, &what, path))
+        Err(_) if !hash::is_as_hashed(&path, file.size_bytes) => {
+            Err(IntakeError::at(Reason::InputChanged, what, &path))
         }
         Err(error) => Err(error.into()),
     }

@@ -127,7 +127,7 @@ impl Defaults {
     }
 
     fn slots(&self) -> u32 {
-        (self.cores / 4).clamp(*SLOTS.start(), *SLOTS.end())
+        (self.cores / 2).clamp(*SLOTS.start(), *SLOTS.end())
     }
 }
 

@@ -1,5 +1,7 @@
 //! What can be typed, and the help that teaches it.
 
+#![expect(clippy::doc_markdown, reason = "these comments are help texts, shown as they are")]
+
 use super::cancel::CancelArguments;
 use super::dead::DeadArguments;
 use super::demo::DemoArguments;

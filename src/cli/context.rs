@@ -52,12 +52,12 @@ impl Context {
     }
 
     /// Threads for what waits.
-    pub(super) fn runtime(&self) -> Result<Runtime, CliError> {
+    pub(super) fn runtime() -> Result<Runtime, CliError> {
         tokio::runtime::Builder::new_multi_thread()
             .thread_name("sawah-io")
             .enable_all()
             .build()
-            .map_err(|error| CliError::internal(format!("cannot start threads: {error}")))
+            .map_err(|error| CliError::internal(&format!("cannot start threads: {error}")))
     }
 
     /// Finds the coordinator and runs `work` with it.
@@ -65,7 +65,7 @@ impl Context {
     where
         F: Future<Output = Result<T, CliError>>,
     {
-        self.runtime()?.block_on(async { work(self.client().await?).await })
+        Self::runtime()?.block_on(async { work(self.client().await?).await })
     }
 
     /// The coordinator of the farm or the one named, checked to answer.
@@ -91,7 +91,7 @@ impl Context {
     /// The shipped recipes and the user's own.
     pub(super) fn library(&self) -> Result<Library, CliError> {
         Library::load(Some(&self.folders.recipes()))
-            .map_err(|error| CliError::new(super::error::Exit::Usage, error))
+            .map_err(|error| CliError::new(super::error::Exit::Usage, &error))
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 
 pub(super) fn run(context: &Context) -> Result<Exit, CliError> {
     check_display()?;
-    let runtime = context.runtime()?;
+    let runtime = Context::runtime()?;
     let folder = context.settings.farm.value.clone();
     let title = format!("Sawah: farm in {}", folder.display());
     let farm = runtime.block_on(Farm::open(context, &context.wanted(folder)))?;
@@ -32,7 +32,7 @@ pub(super) fn check_display() -> Result<(), CliError> {
     } else {
         "this build of Sawah has no window"
     };
-    Err(CliError::failed(format!(
+    Err(CliError::failed(&format!(
         "{why}: use 'sawah serve' for a farm without a window, or 'sawah demo --headless' to try everything"
     )))
 }
@@ -66,7 +66,7 @@ pub(super) fn show(
         closer.wake();
     });
     let live = LiveFarm::connect(client, waker.waker(), runtime.handle(), context.clock.clone());
-    let result = crate::desktop::run(live, options).map_err(CliError::failed);
+    let result = crate::desktop::run(live, options).map_err(|error| CliError::failed(&error));
     signal.abort();
     result
 }

@@ -64,21 +64,18 @@ impl House {
         match result {
             Ok(Ok(())) => CliError::internal("the worker ended by itself"),
             Ok(Err(error)) => error,
-            Err(error) => CliError::internal(format!("the worker broke: {error}")),
+            Err(error) => CliError::internal(&format!("the worker broke: {error}")),
         }
     }
 
     /// Ends orderly: the worker gives its jobs back first, then the coordinator closes the store.
     pub(super) async fn shutdown(self) {
         self.stop.cancel();
-        if let Some(mut worker) = self.worker {
-            match tokio::time::timeout(WORKER_END, &mut worker).await {
-                Ok(_) => {}
-                Err(_) => {
-                    tracing::warn!("the worker did not end in time and is cut off");
-                    worker.abort();
-                }
-            }
+        if let Some(mut worker) = self.worker
+            && tokio::time::timeout(WORKER_END, &mut worker).await.is_err()
+        {
+            tracing::warn!("the worker did not end in time and is cut off");
+            worker.abort();
         }
         self.coordinator.shutdown().await;
     }

@@ -63,15 +63,15 @@ pub(super) struct CliError {
 }
 
 impl CliError {
-    pub(super) fn new(exit: Exit, message: impl ToString) -> Self {
+    pub(super) fn new(exit: Exit, message: &(impl ToString + ?Sized)) -> Self {
         Self { exit, message: message.to_string() }
     }
 
-    pub(super) fn failed(message: impl ToString) -> Self {
+    pub(super) fn failed(message: &(impl ToString + ?Sized)) -> Self {
         Self::new(Exit::Failed, message)
     }
 
-    pub(super) fn internal(message: impl ToString) -> Self {
+    pub(super) fn internal(message: &(impl ToString + ?Sized)) -> Self {
         Self::new(Exit::Internal, message)
     }
 
@@ -106,7 +106,7 @@ impl From<ClientError> for CliError {
                 Exit::Failed
             }
         };
-        Self::new(exit, error)
+        Self::new(exit, &error)
     }
 }
 
@@ -114,8 +114,8 @@ impl From<DiscoverError> for CliError {
     fn from(error: DiscoverError) -> Self {
         match error {
             DiscoverError::Client(error) => error.into(),
-            DiscoverError::NoToken { .. } => Self::new(Exit::Usage, error),
-            _ => Self::new(Exit::Unreachable, error),
+            DiscoverError::NoToken { .. } => Self::new(Exit::Usage, &error),
+            _ => Self::new(Exit::Unreachable, &error),
         }
     }
 }
@@ -124,20 +124,20 @@ impl From<IntakeError> for CliError {
     fn from(error: IntakeError) -> Self {
         match error {
             IntakeError::Call(error) => error.into(),
-            IntakeError::Refused { .. } => Self::failed(error),
+            IntakeError::Refused { .. } => Self::failed(&error),
         }
     }
 }
 
 impl From<SettingsError> for CliError {
     fn from(error: SettingsError) -> Self {
-        Self::new(Exit::Usage, error)
+        Self::new(Exit::Usage, &error)
     }
 }
 
 impl From<TelemetryError> for CliError {
     fn from(error: TelemetryError) -> Self {
-        Self::new(Exit::Usage, error)
+        Self::new(Exit::Usage, &error)
     }
 }
 
@@ -148,7 +148,7 @@ impl From<io::Error> for CliError {
             io::ErrorKind::BrokenPipe => Exit::Done,
             _ => Exit::Internal,
         };
-        Self::new(exit, format!("cannot write the result: {error}"))
+        Self::new(exit, &format!("cannot write the result: {error}"))
     }
 }
 

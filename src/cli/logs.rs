@@ -61,7 +61,7 @@ fn epoch_of(detail: &JobDetail, attempt: Option<u32>) -> Result<Option<u32>, Cli
     let found = detail.attempts.iter().rfind(|attempt| attempt.attempt == number);
     found.map(|attempt| Some(attempt.epoch.0)).ok_or_else(|| {
         let (job, count) = (detail.job.id, detail.attempts.len());
-        CliError::failed(format!("job {job} has no attempt {number}, it had {count}"))
+        CliError::failed(&format!("job {job} has no attempt {number}, it had {count}"))
     })
 }
 

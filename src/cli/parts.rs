@@ -1,7 +1,7 @@
 //! The other parts of the program as commands start them.
 
 use super::context::Context;
-use super::error::{CliError, Exit};
+use super::error::CliError;
 use crate::clock::Clock;
 use crate::coordinator::{self, Running};
 use crate::worker::{self, WorkerConfig, WorkerError};
@@ -21,7 +21,7 @@ pub(super) fn adapters() -> Vec<String> {
     crate::preview::adapters()
 }
 
-/// The version of SQLite inside.
+/// The version of the database inside.
 pub(super) fn sqlite_version() -> String {
     crate::store::sqlite_version()
 }
@@ -38,7 +38,7 @@ pub(super) async fn start_coordinator(
     config.listen = listen;
     config.lease_ms = settings.lease_ms.value;
     config.heartbeat_ms = settings.heartbeat_ms.value;
-    coordinator::start(config).await.map_err(CliError::failed)
+    coordinator::start(config).await.map_err(|error| CliError::failed(&error))
 }
 
 /// A worker as the settings describe it.
@@ -63,7 +63,7 @@ pub(super) async fn run_worker(
     stop: CancellationToken,
 ) -> Result<(), CliError> {
     let stage_host = std::env::current_exe()
-        .map_err(|error| CliError::internal(format!("cannot find this program: {error}")))?;
+        .map_err(|error| CliError::internal(&format!("cannot find this program: {error}")))?;
     let gpus = tokio::task::spawn_blocking(adapters).await.unwrap_or_default();
     let config = WorkerConfig {
         coordinator: plan.coordinator,
@@ -76,5 +76,5 @@ pub(super) async fn run_worker(
         cache_bytes: WorkerConfig::CACHE_BYTES,
         clock,
     };
-    worker::run(config, stop).await.map_err(|error: WorkerError| CliError::new(Exit::Failed, error))
+    worker::run(config, stop).await.map_err(|error: WorkerError| CliError::failed(&error))
 }

@@ -1,5 +1,7 @@
 //! `sawah serve`: a coordinator without a window.
 
+#![expect(clippy::doc_markdown, reason = "these comments are help texts, shown as they are")]
+
 use super::context::Context;
 use super::embedded::House;
 use super::error::{CliError, Exit};
@@ -30,7 +32,7 @@ pub(super) struct ServeArguments {
 pub(super) fn run(context: &Context, arguments: &ServeArguments) -> Result<Exit, CliError> {
     let farm = &context.settings.farm.value;
     let listen = context.settings.listen.value;
-    context.runtime()?.block_on(async {
+    Context::runtime()?.block_on(async {
         let mut house = House::start(context, farm, listen, arguments.with_worker).await?;
         let said = if context.json {
             let token_file = farm.join(TOKEN_FILE).display().to_string();

@@ -49,7 +49,7 @@ fn describe(detail: &PipelineDetail, now_ms: i64, all: bool) -> String {
 
 fn section(text: &mut String, name: &str, table: &Table) {
     if !table.is_empty() {
-        text.push_str(&format!("\n{name}\n{}", table.render(2)));
+        text.extend(["\n", name, "\n", &table.render(2)]);
     }
 }
 

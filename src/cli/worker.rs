@@ -1,5 +1,7 @@
 //! `sawah worker`: this machine runs jobs for a coordinator.
 
+#![expect(clippy::doc_markdown, reason = "these comments are help texts, shown as they are")]
+
 use super::context::Context;
 use super::error::{CliError, Exit};
 use super::parts::{self, WorkerPlan};
@@ -44,7 +46,7 @@ pub(super) fn run(context: &Context) -> Result<Exit, CliError> {
         work_dir: settings.worker_work_dir.value.clone(),
         slots: settings.worker_slots.value,
     };
-    context.runtime()?.block_on(async {
+    Context::runtime()?.block_on(async {
         let stop = CancellationToken::new();
         let ender = stop.clone();
         tokio::spawn(async move {

@@ -80,7 +80,7 @@ impl ClientError {
         Self::Unreachable { url: url.to_owned(), why: innermost(error) }
     }
 
-    pub(super) fn bad_answer(call: &str, why: impl ToString) -> Self {
+    pub(super) fn bad_answer(call: &str, why: &(impl ToString + ?Sized)) -> Self {
         Self::BadAnswer { call: call.to_owned(), why: why.to_string() }
     }
 }

@@ -80,14 +80,14 @@ impl EventStream {
             let mut messages = Vec::new();
             self.parser
                 .feed(&piece, &mut messages)
-                .map_err(|error| ClientError::bad_answer(CALL, error))?;
+                .map_err(|error| ClientError::bad_answer(CALL, &error))?;
             self.ready.extend(messages);
         }
     }
 }
 
 fn read(message: &Message) -> Result<Option<StreamItem>, ClientError> {
-    let bad = |error: serde_json::Error| ClientError::bad_answer(CALL, error);
+    let bad = |error: serde_json::Error| ClientError::bad_answer(CALL, &error);
     match message.event.as_str() {
         "change" => serde_json::from_str(&message.data)
             .map(|event| Some(StreamItem::Event(Box::new(event))))

@@ -19,9 +19,9 @@ use std::time::Duration;
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long one call may take in all, transfers of files and the stream excepted.
-const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+const CALL_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long a transfer may stand still.
-const STALL_TIMEOUT: Duration = Duration::from_secs(60);
+const STALL_TIMEOUT: Duration = Duration::from_mins(1);
 /// Largest JSON answer.
 const ANSWER_BYTES: usize = 256 << 20;
 /// Largest body of a refusal.
@@ -157,7 +157,7 @@ impl Client {
             Err(_) if status == StatusCode::UNAUTHORIZED => {
                 Err(ClientError::Unauthorized { url: self.url.clone() })
             }
-            Err(_) => Err(ClientError::bad_answer(call, format!("status {status}"))),
+            Err(_) => Err(ClientError::bad_answer(call, &format!("status {status}"))),
         }
     }
 
@@ -173,7 +173,7 @@ impl Client {
             response.chunk().await.map_err(|error| ClientError::unreachable(&self.url, &error))?
         {
             if bytes.len() + piece.len() > limit_bytes {
-                return Err(ClientError::bad_answer(call, format!("over {limit_bytes} bytes")));
+                return Err(ClientError::bad_answer(call, &format!("over {limit_bytes} bytes")));
             }
             bytes.extend_from_slice(&piece);
         }
@@ -187,7 +187,7 @@ impl Client {
     ) -> Result<T, ClientError> {
         let response = self.send(request.timeout(CALL_TIMEOUT), call).await?;
         let body = self.body(response, call, ANSWER_BYTES).await?;
-        serde_json::from_slice(&body).map_err(|error| ClientError::bad_answer(call, error))
+        serde_json::from_slice(&body).map_err(|error| ClientError::bad_answer(call, &error))
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {

@@ -45,7 +45,7 @@ pub(super) fn run(context: &Context, arguments: &DemoArguments) -> Result<Exit, 
         output::note("There is no display: the demo runs without a window");
     }
     let paths = samples::write(&folder.join("samples"))?;
-    let runtime = context.runtime()?;
+    let runtime = Context::runtime()?;
     let wanted = Wanted { coordinator: None, token: None, farm: folder.clone() };
     let mut farm = runtime.block_on(Farm::open(context, &wanted))?;
     let client = farm.client().clone();
@@ -72,7 +72,7 @@ pub(super) fn run(context: &Context, arguments: &DemoArguments) -> Result<Exit, 
     let result = runtime.block_on(async {
         let report = tokio::select! {
             done = &mut playing => {
-                done.map_err(|error| CliError::internal(format!("the demo broke: {error}")))??
+                done.map_err(|error| CliError::internal(&format!("the demo broke: {error}")))??
             }
             error = farm.worker_ended() => return Err(error),
             () = signals::end_wanted() => return Ok(Exit::Interrupted),

@@ -60,7 +60,7 @@ pub(super) fn write(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
         let parent = path.parent().unwrap_or(folder);
         std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, bytes)).map_err(
             |error| {
-                CliError::failed(format!(
+                CliError::failed(&format!(
                     "cannot write a sample: {error}. Name another folder with --farm; this one is {}",
                     path.display()
                 ))

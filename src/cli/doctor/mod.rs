@@ -59,7 +59,7 @@ impl Check {
 }
 
 pub(super) fn run(context: &Context) -> Result<Exit, CliError> {
-    let runtime = context.runtime()?;
+    let runtime = Context::runtime()?;
     let mut checks = vec![
         Check::ok("sawah", "version", env!("CARGO_PKG_VERSION")),
         Check::ok("sawah", "sqlite", parts::sqlite_version()),

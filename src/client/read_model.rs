@@ -1,6 +1,7 @@
 //! The farm as a client sees it: a snapshot, then every event folded in.
 
 use crate::model::{JobId, JobState, PipelineId, PipelineStatus, SessionId, Verb};
+use crate::policy::retry::max_attempts;
 use crate::protocol::event::{Change, Event, Pulse};
 use crate::protocol::view::{DeadLetterView, JobView, PipelineView, Snapshot, WorkerView};
 use crate::protocol::work::Failure;
@@ -110,8 +111,8 @@ impl ReadModel {
                     row.status = *status;
                     row.kind = kind.or(row.kind);
                     row.still = still.or(row.still);
-                    let ended = *status != PipelineStatus::Running;
-                    row.finished_at_ms = ended.then_some(row.finished_at_ms.unwrap_or(event.at_ms));
+                    row.finished_at_ms =
+                        (*status != PipelineStatus::Running).then_some(event.at_ms);
                 }
             }
             Change::StageChanged { pipeline, stage, status, parts_total, parts_done } => {
@@ -206,6 +207,7 @@ impl ReadModel {
         }
         if let Some(failure) = failure {
             row.last_failure = Some(failure.clone());
+            row.max_attempts = max_attempts(failure.class);
         }
         if *to == JobState::FailedTerminal {
             let row = row.clone();

@@ -187,6 +187,7 @@ fn the_fold_of_events_is_the_snapshot_of_that_moment() {
     row.attempt = 1;
     row.epoch = Epoch(1);
     row.last_failure = Some(broken());
+    row.max_attempts = max_attempts(broken().class);
     row.updated_at_ms = 16;
     end.jobs.push(JobView {
         replay_of: Some(JobId(1)),

@@ -8,6 +8,7 @@ pub mod protocol;
 pub mod policy;
 pub mod clock;
 pub mod telemetry;
+pub mod settings;
 pub mod store;
 pub mod artifacts;
 pub mod coordinator;

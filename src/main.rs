@@ -1,3 +1,5 @@
 //! The binary: arguments to [`sawah::cli`].
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    sawah::cli::main(std::env::args_os())
+}

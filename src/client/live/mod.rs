@@ -1,11 +1,21 @@
 //! A live view of a farm for a window: a read model that follows the events, and orders that
 //! return as notices. Knows no window; it calls a waker when something changed.
 
+mod cache;
+mod fetch;
+mod orders;
+mod shared;
+
+use super::http::Client;
 use super::read_model::ReadModel;
+use crate::clock::Clock;
 use crate::model::{Checksum, JobId, PipelineId};
 use crate::protocol::view::PipelineDetail;
+use shared::Shared;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tokio::runtime::Handle;
+use tokio_util::sync::DropGuard;
 
 /// Called, from any thread, when a window should look again.
 pub type Waker = Arc<dyn Fn() + Send + Sync>;
@@ -63,7 +73,7 @@ pub struct Notice {
 }
 
 /// Something fetched in the background.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum Fetched<T> {
     /// On its way.
     Pending,
@@ -71,6 +81,16 @@ pub enum Fetched<T> {
     Ready(Arc<T>),
     /// Could not be had.
     Failed(String),
+}
+
+impl<T> Clone for Fetched<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Pending => Self::Pending,
+            Self::Ready(value) => Self::Ready(Arc::clone(value)),
+            Self::Failed(why) => Self::Failed(why.clone()),
+        }
+    }
 }
 
 /// A decoded picture: sRGB, straight alpha.
@@ -84,59 +104,79 @@ pub struct Pixels {
     pub rgba: Vec<u8>,
 }
 
-/// The live view. Cheap to clone.
+/// The live view. Cheap to clone; the background tasks end with the last clone.
 #[derive(Clone)]
-pub struct LiveFarm {}
+pub struct LiveFarm {
+    shared: Arc<Shared>,
+    _stop: Arc<DropGuard>,
+}
 
-#[expect(clippy::todo, unused_variables, reason = "signatures first")]
 impl LiveFarm {
+    /// Begins to follow the client's farm on `handle`'s threads. `waker` is called when something
+    /// changed, at most once in 16 ms.
+    pub fn connect(client: Client, waker: Waker, handle: &Handle, clock: Arc<dyn Clock>) -> Self {
+        let (shared, stop) = shared::start(client, waker, handle, clock);
+        Self { shared, _stop: Arc::new(stop.drop_guard()) }
+    }
+
     /// The farm now; the same `Arc` until something changes.
     pub fn model(&self) -> Arc<ReadModel> {
-        todo!()
+        self.shared.model()
     }
 
     /// How the connection is.
     pub fn connection(&self) -> Connection {
-        todo!()
+        self.shared.connection()
     }
 
     /// The wall clock in Unix milliseconds, for ages and countdowns.
     pub fn now_ms(&self) -> i64 {
-        todo!()
+        self.shared.clock.now().wall_ms
     }
 
     /// Where the coordinator is, for the status line.
     pub fn address(&self) -> String {
-        todo!()
+        self.shared.client.url().to_owned()
     }
 
     /// Sends an order; never blocks. A full queue is answered by a notice.
     pub fn order(&self, order: Order) {
-        todo!()
+        self.shared.order(order);
     }
 
     /// Orders sent whose notice has not come yet.
     pub fn orders_pending(&self) -> usize {
-        todo!()
+        self.shared.orders_pending()
     }
 
     /// Notices that came since the last call.
     pub fn take_notices(&self) -> Vec<Notice> {
-        todo!()
+        self.shared.take_notices()
     }
 
     /// A picture from the content store; fetched once, kept while it fits the cache.
     pub fn picture(&self, checksum: Checksum) -> Fetched<Pixels> {
-        todo!()
+        fetch::picture(&self.shared, checksum)
     }
 
     /// A pipeline in full; fetched again when the pipeline has changed since.
     pub fn pipeline(&self, pipeline: PipelineId) -> Fetched<PipelineDetail> {
-        todo!()
+        fetch::pipeline(&self.shared, pipeline)
     }
 
     /// The log of a job's last attempt, its end only (64 KiB); fetched again while the job runs.
     pub fn log_tail(&self, job: JobId) -> Fetched<String> {
-        todo!()
+        fetch::log_tail(&self.shared, job)
     }
 }
+
+impl std::fmt::Debug for LiveFarm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LiveFarm")
+            .field("address", &self.shared.client.url())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! `sawah submit`: hands in assets.
+
+use super::context::Context;
+use super::error::{CliError, Exit};
+use super::{output, wait};
+use crate::client::intake::{self, Handover, IntakeError, Item};
+use crate::client::{Client, ClientError};
+use crate::model::{AssetName, PipelineStatus};
+use crate::protocol::submit::{SubmitOutcome, Submitted};
+use crate::protocol::view::PipelineDetail;
+use clap::Args;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "Examples:
+  sawah submit dragon.glb
+  sawah submit crate.obj sunset.exr --wait
+  sawah submit renders/rain --recipe preview --set fps=30
+  sawah submit dragon_final_v7.glb --name dragon --set still_px=2048
+  sawah submit rain_0001.png rain_0002.png rain_0003.png --separate
+
+Side files (textures, .bin, .mtl) that an asset names are handed in with it. A folder, or three
+or more files of one numbered series, becomes one film.";
+
+/// Hand in files, or folders of numbered pictures
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct SubmitArguments {
+    /// Meshes (GLB, glTF, OBJ, STL, PLY), images (PNG, JPEG, TIFF, EXR, HDR) or folders
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Which way through the stages
+    #[arg(long, value_name = "R")]
+    recipe: Option<String>,
+    /// Change a setting of the recipe; can be given several times
+    #[arg(long = "set", value_name = "K=V", value_parser = key_value)]
+    settings: Vec<(String, String)>,
+    /// The asset's name, instead of its file's
+    #[arg(long, value_name = "ASSET")]
+    name: Option<AssetName>,
+    /// Numbered pictures stay single assets
+    #[arg(long)]
+    separate: bool,
+    /// Wait until everything has ended; exit code 1 if something became a dead letter
+    #[arg(long)]
+    wait: bool,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("write it as KEY=VALUE, such as still_px=512".to_owned()),
+    }
+}
+
+/// One item as `--json` shows it.
+#[derive(Debug, Serialize)]
+struct ItemDocument {
+    source: String,
+    #[serde(flatten)]
+    submitted: Option<Submitted>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<RefusalDocument>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<PipelineDetail>,
+}
+
+#[derive(Debug, Serialize)]
+struct RefusalDocument {
+    code: Option<String>,
+    message: String,
+}
+
+pub(super) fn run(context: &Context, arguments: SubmitArguments) -> Result<Exit, CliError> {
+    let (wait, json) = (arguments.wait, context.json);
+    let handover = Handover {
+        recipe: arguments.recipe,
+        settings: arguments.settings.into_iter().collect::<BTreeMap<_, _>>(),
+        name: arguments.name,
+        separate: arguments.separate,
+        ..Handover::new(arguments.files)
+    };
+    context.with_client(|client| async move {
+        let is_watched = std::io::stderr().is_terminal();
+        let progress = |text: &str| {
+            if is_watched {
+                output::note(&format!("{text} …"));
+            }
+        };
+        let items = intake::hand_in(&client, &handover, &progress).await;
+        unreachable_first(&items)?;
+        let mut exit =
+            if items.iter().all(|item| item.outcome.is_ok()) { Exit::Done } else { Exit::Failed };
+        for item in &items {
+            say(item, json)?;
+        }
+        let details = if wait { wait_for(&client, &items).await? } else { BTreeMap::new() };
+        for detail in details.values() {
+            let good = detail.pipeline.status == PipelineStatus::Succeeded;
+            if !good {
+                exit = Exit::Failed;
+            }
+            match (json, good) {
+                (false, true) => output::line(&wait::verdict(detail))?,
+                (true, true) => {}
+                (_, false) => output::note(&wait::verdict(detail)),
+            }
+        }
+        if json {
+            let documents: Vec<_> =
+                items.into_iter().map(|item| document(item, &details)).collect();
+            output::json(&documents)?;
+        }
+        Ok(exit)
+    })
+}
+
+/// A farm that cannot be reached is the whole command's failure, not that of one file.
+fn unreachable_first(items: &[Item]) -> Result<(), CliError> {
+    for item in items {
+        match &item.outcome {
+            Err(IntakeError::Call(ClientError::Unreachable { url, why })) => {
+                let (url, why) = (url.clone(), why.clone());
+                return Err(ClientError::Unreachable { url, why }.into());
+            }
+            Err(IntakeError::Call(ClientError::Unauthorized { url })) => {
+                return Err(ClientError::Unauthorized { url: url.clone() }.into());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn say(item: &Item, json: bool) -> Result<(), CliError> {
+    for note in &item.notes {
+        output::note(&format!("{}: {note}", item.source));
+    }
+    match &item.outcome {
+        Ok(done) if !json => output::line(&outcome(done))?,
+        Ok(_) => {}
+        Err(error) => output::note(&format!("sawah: {error}")),
+    }
+    Ok(())
+}
+
+fn outcome(done: &Submitted) -> String {
+    let what = match done.outcome {
+        SubmitOutcome::Created => "handed in",
+        SubmitOutcome::AlreadyRunning => "in work already",
+        SubmitOutcome::AlreadyThere => "made before, its results are there",
+    };
+    format!("{} v{}: {what}, pipeline {}", done.asset, done.asset_version, done.pipeline)
+}
+
+type Details = BTreeMap<crate::model::PipelineId, PipelineDetail>;
+
+async fn wait_for(client: &Client, items: &[Item]) -> Result<Details, CliError> {
+    let wanted: BTreeSet<_> =
+        items.iter().filter_map(|item| Some(item.outcome.as_ref().ok()?.pipeline)).collect();
+    if wanted.is_empty() {
+        return Ok(Details::new());
+    }
+    wait::for_pipelines(client, &wanted, |_| {}).await?;
+    let mut details = Details::new();
+    for pipeline in wanted {
+        details.insert(pipeline, client.pipeline(pipeline).await?);
+    }
+    Ok(details)
+}
+
+fn document(item: Item, details: &Details) -> ItemDocument {
+    let refused = item.outcome.as_ref().err().map(|error| RefusalDocument {
+        code: error.reason().map(|reason| reason.code().to_owned()),
+        message: error.to_string(),
+    });
+    let submitted = item.outcome.ok();
+    let result = submitted.as_ref().and_then(|done| details.get(&done.pipeline)).cloned();
+    ItemDocument { source: item.source, submitted, notes: item.notes, refused, result }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::PipelineId;
+
+    #[test]
+    fn settings_are_key_and_value() {
+        assert_eq!(key_value("film=never"), Ok(("film".to_owned(), "never".to_owned())));
+        assert_eq!(key_value("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert!(key_value("film").is_err() && key_value("=1").is_err());
+    }
+
+    #[test]
+    fn a_document_is_flat_and_says_why_a_file_was_refused() {
+        let good = Item {
+            source: "a.stl".to_owned(),
+            notes: vec![],
+            outcome: Ok(Submitted {
+                pipeline: PipelineId(4),
+                asset: AssetName::from_any("a"),
+                asset_version: 1,
+                outcome: SubmitOutcome::AlreadyThere,
+            }),
+        };
+        let text = serde_json::to_value(document(good, &Details::new())).expect("json");
+        assert_eq!((&text["pipeline"], &text["outcome"]), (&4.into(), &"already_there".into()));
+        let bad = Item {
+            source: "b.stl".to_owned(),
+            notes: vec![],
+            outcome: Err(IntakeError::Refused {
+                reason: crate::model::Reason::InputUnreadable,
+                message: "no such file".to_owned(),
+            }),
+        };
+        let text = serde_json::to_value(document(bad, &Details::new())).expect("json");
+        assert_eq!(text["refused"]["code"], "input.unreadable");
+        assert!(text.get("pipeline").is_none());
+    }
+}

@@ -23,7 +23,7 @@ pub(super) fn adapters() -> Vec<String> {
 
 /// The version of the database inside.
 pub(super) fn sqlite_version() -> String {
-    crate::store::sqlite_version()
+    crate::store::sqlite_version().to_owned()
 }
 
 /// Opens a farm and serves it.

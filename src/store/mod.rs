@@ -141,6 +141,11 @@ impl Store {
     }
 }
 
+/// The version of SQLite inside.
+pub fn sqlite_version() -> &'static str {
+    rusqlite::version()
+}
+
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Store").finish_non_exhaustive()

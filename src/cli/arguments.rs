@@ -97,6 +97,9 @@ pub(super) enum Command {
     /// Runs one stage as a child of a worker.
     #[command(hide = true)]
     StageHost,
+    /// Lists graphics adapters as one JSON line: a child, since a broken driver may end it.
+    #[command(hide = true)]
+    Adapters,
 }
 
 #[cfg(test)]

@@ -43,6 +43,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if matches!(cli.command, Some(Command::StageHost)) {
         return parts::stage_host();
     }
+    if matches!(cli.command, Some(Command::Adapters)) {
+        return parts::list_adapters();
+    }
     let json = cli.global.json;
     let work = AssertUnwindSafe(|| {
         let context = Context::new(&cli)?;
@@ -72,7 +75,7 @@ fn run(context: &Context, command: Option<Command>) -> Result<Exit, CliError> {
         Some(Command::Workers) => workers::run(context),
         Some(Command::Dead(arguments)) => dead::run(context, &arguments),
         Some(Command::Doctor) => doctor::run(context),
-        Some(Command::StageHost) => Ok(Exit::Internal),
+        Some(Command::StageHost | Command::Adapters) => Ok(Exit::Internal),
     }
 }
 

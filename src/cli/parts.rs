@@ -7,8 +7,9 @@ use crate::coordinator::{self, Running};
 use crate::worker::{self, WorkerConfig, WorkerError};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Runs one stage as a child of a worker.
@@ -16,9 +17,43 @@ pub(super) fn stage_host() -> ExitCode {
     crate::stages::host::main()
 }
 
-/// Graphics adapters that can draw; may load drivers, so it can take seconds.
-pub(super) fn adapters() -> Vec<String> {
-    crate::preview::adapters()
+/// Loading the drivers of a machine should not take longer.
+const ADAPTERS_WAIT: Duration = Duration::from_secs(60);
+
+/// Prints what [`adapters`] reads.
+pub(super) fn list_adapters() -> ExitCode {
+    match super::output::json(&crate::preview::adapters()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => CliError::from(error).report(false),
+    }
+}
+
+/// Graphics adapters that can draw. A child loads the drivers: one that crashes or hangs counts
+/// as no adapter.
+pub(super) async fn adapters() -> Vec<String> {
+    match ask_for_adapters().await {
+        Ok(adapters) => adapters,
+        Err(why) => {
+            tracing::warn!(%why, "graphics adapters cannot be listed: none is used");
+            Vec::new()
+        }
+    }
+}
+
+async fn ask_for_adapters() -> anyhow::Result<Vec<String>> {
+    let mut child = tokio::process::Command::new(std::env::current_exe()?);
+    child
+        .arg("adapters")
+        .env_remove("SAWAH_TOKEN")
+        .env(worker::QUIET_VULKAN.0, worker::QUIET_VULKAN.1);
+    child.stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    let output = tokio::time::timeout(ADAPTERS_WAIT, child.output()).await??;
+    anyhow::ensure!(
+        output.status.success(),
+        "the child that loads the drivers ended with {}",
+        output.status
+    );
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 /// The version of the database inside.
@@ -64,7 +99,7 @@ pub(super) async fn run_worker(
 ) -> Result<(), CliError> {
     let stage_host = std::env::current_exe()
         .map_err(|error| CliError::internal(&format!("cannot find this program: {error}")))?;
-    let gpus = tokio::task::spawn_blocking(adapters).await.unwrap_or_default();
+    let gpus = adapters().await;
     let config = WorkerConfig {
         coordinator: plan.coordinator,
         token: plan.token,

@@ -21,5 +21,9 @@ pub mod agent;
 mod attempt;
 mod session;
 
+/// Set for children that load Vulkan drivers: without it Mesa's device-choosing layer, which we do
+/// not need, complains on stderr wherever there is no desktop session.
+pub const QUIET_VULKAN: (&str, &str) = ("NODEVICE_SELECT", "1");
+
 pub use agent::run;
 pub use config::{WorkerConfig, WorkerError, default_slots};

@@ -132,6 +132,7 @@ impl Host {
                 .arg("stage-host")
                 .current_dir(run.temporary)
                 .env_remove("SAWAH_TOKEN")
+                .env(super::QUIET_VULKAN.0, super::QUIET_VULKAN.1)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());

@@ -64,7 +64,7 @@ pub(super) fn run(context: &Context) -> Result<Exit, CliError> {
         Check::ok("sawah", "version", env!("CARGO_PKG_VERSION")),
         Check::ok("sawah", "sqlite", parts::sqlite_version()),
     ];
-    checks.extend(graphics(&parts::adapters()));
+    checks.extend(graphics(&runtime.block_on(parts::adapters())));
     checks.extend(runtime.block_on(programs::check()));
     checks.extend(folders::check(context));
     checks.extend(runtime.block_on(coordinator::check(context)));

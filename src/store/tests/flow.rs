@@ -44,8 +44,7 @@ async fn the_next_stage_waits_for_every_part_and_publish_for_its_export() {
     let worker = farm.worker("w1", &[]).await;
     let pipeline = farm.submit("dragon", "v1").await.pipeline;
     for _ in 0..3 {
-        let (job, fence) = farm.begin(&worker).await;
-        farm.store.complete(job.job_id, &fence, result_of(&job)).await.unwrap();
+        farm.finish_one(&worker).await.unwrap();
     }
     let renders = farm.claim(&worker, 10).await;
     assert_eq!(renders.len(), 3, "still and two runs of frames");
@@ -56,8 +55,7 @@ async fn the_next_stage_waits_for_every_part_and_publish_for_its_export() {
         farm.store.complete(job.job_id, &fence, result_of(job)).await.unwrap();
     }
     for _ in 0..2 {
-        let (job, fence) = farm.begin(&worker).await;
-        farm.store.complete(job.job_id, &fence, result_of(&job)).await.unwrap();
+        farm.finish_one(&worker).await.unwrap();
     }
     assert!(farm.claim(&worker, 1).await.is_empty(), "the export is not written");
     let status = |detail: crate::protocol::view::PipelineDetail| detail.pipeline.status;
@@ -177,11 +175,7 @@ async fn another_profile_of_a_version_is_exported_beside_the_first() {
     other.settings.still_px = 64;
     let profile = other.profile();
     farm.store.submit(submission("dragon", "v1"), other, [1; 16]).await.unwrap();
-    while let Some(job) = farm.claim(&worker, 1).await.pop() {
-        let fence = crate::protocol::work::Fence { session: worker.id.clone(), epoch: job.epoch };
-        farm.store.start(job.job_id, &fence).await.unwrap();
-        farm.store.complete(job.job_id, &fence, result_of(&job)).await.unwrap();
-    }
+    while farm.finish_one(&worker).await.is_some() {}
     let exports = farm.store.pending_exports(10).await.unwrap();
     let folders: Vec<_> = exports.iter().map(|export| export.folder.as_str()).collect();
     assert_eq!(folders, [format!("v0001-{profile}")]);

@@ -76,6 +76,15 @@ impl Farm {
         (job, fence)
     }
 
+    /// Claims, starts and completes one job.
+    pub(super) async fn finish_one(&self, worker: &SessionRecord) -> Option<Stage> {
+        let job = self.claim(worker, 1).await.pop()?;
+        let fence = Fence { session: worker.id.clone(), epoch: job.epoch };
+        self.store.start(job.job_id, &fence).await.unwrap();
+        self.store.complete(job.job_id, &fence, result_of(&job)).await.unwrap();
+        Some(job.stage)
+    }
+
     /// Runs whatever is ready until nothing is, exports included; returns the stages seen.
     pub(super) async fn run_all(&self, worker: &SessionRecord) -> Vec<Stage> {
         let mut seen = Vec::new();
@@ -83,11 +92,10 @@ impl Farm {
             for export in self.store.pending_exports(10).await.unwrap() {
                 self.store.export_done(export.id, "/published/here").await.unwrap();
             }
-            let Some(job) = self.claim(worker, 1).await.pop() else { return seen };
-            let fence = Fence { session: worker.id.clone(), epoch: job.epoch };
-            self.store.start(job.job_id, &fence).await.unwrap();
-            seen.push(job.stage);
-            self.store.complete(job.job_id, &fence, result_of(&job)).await.unwrap();
+            match self.finish_one(worker).await {
+                Some(stage) => seen.push(stage),
+                None => return seen,
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-use super::{Farm, result_of};
+use super::Farm;
 use crate::model::{JobState, PipelineStatus, Reason, Stage, StageStatus};
 use crate::protocol::submit::SubmitOutcome;
 use crate::protocol::work::Failure;
@@ -75,8 +75,7 @@ async fn one_dead_part_keeps_its_siblings_results_and_only_it_is_replayed() {
     let worker = farm.worker("w1", &[]).await;
     let pipeline = farm.submit("dragon", "v1").await.pipeline;
     for _ in 0..3 {
-        let (job, fence) = farm.begin(&worker).await;
-        farm.store.complete(job.job_id, &fence, result_of(&job)).await.unwrap();
+        farm.finish_one(&worker).await.unwrap();
     }
     farm.fail_next(&worker, Failure::new(Reason::InputNothingToDraw, "no triangles")).await;
     assert_eq!(farm.run_all(&worker).await, [Stage::Render, Stage::Render]);

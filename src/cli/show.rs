@@ -5,7 +5,7 @@ use super::error::{CliError, Exit};
 use super::output::{self, Table};
 use super::words;
 use crate::model::PipelineId;
-use crate::protocol::view::{AttemptView, JobDetail, PipelineDetail};
+use crate::protocol::view::{AttemptView, JobDetail, PipelineDetail, PipelineView};
 use clap::Args;
 
 /// Outputs of one job shown without `--all`.
@@ -70,6 +70,7 @@ fn head(detail: &PipelineDetail, now_ms: i64) -> String {
         ),
         format!("  took       {}", words::span(end_ms.saturating_sub(row.created_at_ms))),
         format!("  trace      {}", detail.trace_id),
+        format!("  stages     {}", stages(row)),
     ];
     let mut drawn_by: Vec<&str> =
         detail.jobs.iter().filter_map(|job| job.drawn_by.as_deref()).collect();
@@ -80,6 +81,13 @@ fn head(detail: &PipelineDetail, now_ms: i64) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Every stage with its status, also those that the recipe skips.
+fn stages(row: &PipelineView) -> String {
+    let words: Vec<String> =
+        row.stages.iter().map(|stage| format!("{} {}", stage.stage, stage.status)).collect();
+    words.join(", ")
 }
 
 fn sources(detail: &PipelineDetail, all: bool) -> Table {
@@ -131,9 +139,7 @@ fn job_cells(job: &JobDetail) -> [String; 4] {
 fn attempt_cells(job: &JobDetail, attempt: &AttemptView, now_ms: i64) -> [String; 6] {
     let began_ms = attempt.started_at_ms.unwrap_or(attempt.claimed_at_ms);
     let ended_ms = attempt.ended_at_ms.unwrap_or(now_ms);
-    let why = attempt.failure.as_ref().map_or_else(String::new, |failure| {
-        format!("{}: {} {}", failure.reason, failure.message, failure.reason.remedy())
-    });
+    let why = attempt.failure.as_ref().map(words::failure).unwrap_or_default();
     [
         format!("{}/{}", attempt.attempt, job.job.max_attempts),
         attempt.worker.clone(),

@@ -1,9 +1,9 @@
 use super::*;
 use crate::model::{
     AssetKind, AssetName, Checksum, Chunk, Epoch, JobId, JobState, PipelineStatus, Reason,
-    SessionId, Stage, TraceId,
+    SessionId, Stage, StageStatus, TraceId,
 };
-use crate::protocol::view::{AttemptOutcome, JobView, PipelineView, PublishedFile};
+use crate::protocol::view::{AttemptOutcome, JobView, PublishedFile, StageView};
 use crate::protocol::work::{Failure, InputFile, OutputFile, Warning};
 
 fn attempt(number: u32, outcome: AttemptOutcome, failure: Option<Failure>) -> AttemptView {
@@ -20,8 +20,8 @@ fn attempt(number: u32, outcome: AttemptOutcome, failure: Option<Failure>) -> At
     }
 }
 
-fn detail() -> PipelineDetail {
-    let job = JobView {
+fn job() -> JobView {
+    JobView {
         id: JobId(12),
         pipeline: PipelineId(3),
         stage: Stage::Render,
@@ -39,7 +39,10 @@ fn detail() -> PipelineDetail {
         replay_of: None,
         created_at_ms: 900,
         updated_at_ms: 4_700,
-    };
+    }
+}
+
+fn detail() -> PipelineDetail {
     let output = |number: u32| OutputFile {
         name: format!("turntable/{number:04}.png"),
         checksum: Checksum::of(&number.to_le_bytes()),
@@ -58,7 +61,12 @@ fn detail() -> PipelineDetail {
             created_at_ms: 0,
             finished_at_ms: Some(5_000),
             source_ref: "/a/gear.stl".to_owned(),
-            stages: vec![],
+            stages: vec![StageView {
+                stage: Stage::Assemble,
+                status: StageStatus::Skipped,
+                parts_total: 0,
+                parts_done: 0,
+            }],
             still: None,
         },
         trace_id: TraceId::from_random([2; 16]),
@@ -69,7 +77,7 @@ fn detail() -> PipelineDetail {
             size_bytes: 84,
         }],
         jobs: vec![JobDetail {
-            job,
+            job: job(),
             idempotency_key: "k".to_owned(),
             attempts: vec![
                 attempt(1, AttemptOutcome::Lost, Some(lost)),
@@ -99,6 +107,7 @@ fn it_tells_stage_attempt_worker_checksum_and_time() {
         "Pipeline 3: gear v2 (mesh), recipe preview: succeeded",
         "took       5.0 s",
         "drawn by   llvmpipe",
+        "assemble skipped",
         "frames:1-12",
         "1/4",
         "lease.lost: render-01 fell silent",

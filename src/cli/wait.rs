@@ -1,7 +1,7 @@
 //! Waits until pipelines end, following the farm's events.
 
 use super::error::CliError;
-use super::output;
+use super::{output, words};
 use crate::client::events::{Follower, Step};
 use crate::client::read_model::ReadModel;
 use crate::client::{Client, ClientError};
@@ -94,12 +94,7 @@ pub(super) fn verdict(detail: &PipelineDetail) -> String {
             format!("{name}: published in {folder}")
         }
         (_, Some(job)) => {
-            let why = job.job.last_failure.as_ref().map_or_else(
-                || "no reason was kept".to_owned(),
-                |failure| {
-                    format!("{}: {} {}", failure.reason, failure.message, failure.reason.remedy())
-                },
-            );
+            let why = job.job.last_failure.as_ref().map(words::failure).unwrap_or_default();
             let stage = job.job.stage;
             format!(
                 "{name}: dead letter in {stage}, job {}: {}",

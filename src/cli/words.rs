@@ -2,6 +2,7 @@
 
 use crate::model::{PipelineStatus, StageStatus};
 use crate::protocol::view::PipelineView;
+use crate::protocol::work::Failure;
 
 /// `3 s ago`; a time in the future is `now`.
 pub(super) fn ago(now_ms: i64, then_ms: i64) -> String {
@@ -59,22 +60,28 @@ pub(super) fn size(bytes: u64) -> String {
 /// Where a pipeline is: `render 3/12`, `done`, `inspect failed`.
 pub(super) fn place(pipeline: &PipelineView) -> String {
     let stage = |status| pipeline.stages.iter().find(|stage| stage.status == status);
+    let failed = || stage(StageStatus::DeadLettered).map(|one| format!("{} failed", one.stage));
     match pipeline.status {
         PipelineStatus::Succeeded => "done".to_owned(),
         PipelineStatus::Cancelled => "cancelled".to_owned(),
-        PipelineStatus::DeadLettered => stage(StageStatus::DeadLettered)
-            .map_or_else(|| "failed".to_owned(), |stage| format!("{} failed", stage.stage)),
-        PipelineStatus::Running => {
-            let next = stage(StageStatus::Running).or_else(|| stage(StageStatus::Pending));
-            match next {
+        PipelineStatus::DeadLettered => failed().unwrap_or_else(|| "failed".to_owned()),
+        // The stage's event comes before that of its pipeline.
+        PipelineStatus::Running => failed().unwrap_or_else(|| {
+            match stage(StageStatus::Running).or_else(|| stage(StageStatus::Pending)) {
                 Some(stage) if stage.parts_total > 1 => {
                     format!("{} {}/{}", stage.stage, stage.parts_done, stage.parts_total)
                 }
                 Some(stage) => stage.stage.to_string(),
-                None => "running".to_owned(),
+                None => "done".to_owned(),
             }
-        }
+        }),
     }
+}
+
+/// `input.truncated: the file ends early. Copy it again.`
+pub(super) fn failure(failure: &Failure) -> String {
+    let message = failure.message.trim().trim_end_matches('.');
+    format!("{}: {message}. {}", failure.reason, failure.reason.remedy())
 }
 
 /// `1 job`, `2 jobs`.

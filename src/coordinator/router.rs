@@ -131,11 +131,12 @@ async fn trace_call(request: Request, next: Next) -> Response {
     );
     let within = span.clone();
     async move {
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let response = next.run(request).await;
         let status = response.status();
         within.record("status", status.as_u16());
         if status.is_server_error() {
-            tracing::warn!(status = status.as_u16(), "call failed");
+            tracing::warn!(%method, path, status = status.as_u16(), "call failed");
         } else {
             tracing::debug!(status = status.as_u16(), "call answered");
         }

@@ -169,6 +169,7 @@ fn settle(
     actor: &str,
     note: &str,
 ) -> Result<(), StoreError> {
+    transition::job(tx, job)?;
     let rows = tx
         .db
         .prepare_cached(

@@ -73,9 +73,6 @@ impl Store {
         let fence = fence.clone();
         self.writer
             .run(move |tx| {
-                if settled(tx, job, &fence, AttemptOutcome::Returned)? {
-                    return Ok(());
-                }
                 let row = fenced(tx, job, &fence)?;
                 let verb =
                     if row.state == JobState::Claimed { Verb::Release } else { Verb::Interrupt };

@@ -62,6 +62,13 @@ impl ApiError {
     }
 }
 
+impl ApiError {
+    /// Whether the coordinator itself failed on the call, as it may on every repetition.
+    pub fn is_fault(&self) -> bool {
+        matches!(self, Self::Refused(problem) if problem.code == ProblemCode::Internal)
+    }
+}
+
 /// A client of one coordinator. Cheap to clone.
 #[derive(Clone)]
 pub struct Api {

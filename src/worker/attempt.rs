@@ -318,7 +318,7 @@ async fn until_answered<F: Future<Output = Result<(), ApiError>>>(
     stop: &mut StopSignal,
     mut call: impl FnMut() -> F,
 ) -> Result<Result<(), Problem>, End> {
-    let mut failures = 0;
+    let (mut failures, mut faults) = (0, 0);
     loop {
         stop.guard(session.proven()).await?;
         let mut calling = std::pin::pin!(call());
@@ -333,8 +333,9 @@ async fn until_answered<F: Future<Output = Result<(), ApiError>>>(
         };
         match answer {
             Ok(()) => return Ok(Ok(())),
-            Err(error) if error.may_pass() => {
+            Err(error) if error.may_pass() && faults < bounds::REPORT_FAULTS => {
                 failures += 1;
+                faults += u32::from(error.is_fault());
                 tracing::debug!(%error, failures, "a report was not taken, trying on");
                 stop.guard(pause(failures)).await?;
             }

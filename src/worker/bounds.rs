@@ -66,3 +66,5 @@ mod tests {
         assert_eq!(backoff_ms(u32::MAX), BACKOFF_MAX_MS);
     }
 }
+/// Faults of the coordinator on one report; after these the attempt counts as failed.
+pub const REPORT_FAULTS: u32 = 10;

@@ -18,7 +18,7 @@ pub(super) fn stage_host() -> ExitCode {
 }
 
 /// Loading the drivers of a machine should not take longer.
-const ADAPTERS_WAIT: Duration = Duration::from_secs(60);
+const ADAPTERS_WAIT: Duration = Duration::from_mins(1);
 
 /// Prints what [`adapters`] reads.
 pub(super) fn list_adapters() -> ExitCode {

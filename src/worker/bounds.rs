@@ -55,6 +55,9 @@ pub fn backoff_ms(failures: u32) -> u64 {
     BACKOFF_MS.saturating_mul(1 << doublings).min(BACKOFF_MAX_MS)
 }
 
+/// Faults of the coordinator on one report; after these the attempt counts as failed.
+pub const REPORT_FAULTS: u32 = 10;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,5 +69,3 @@ mod tests {
         assert_eq!(backoff_ms(u32::MAX), BACKOFF_MAX_MS);
     }
 }
-/// Faults of the coordinator on one report; after these the attempt counts as failed.
-pub const REPORT_FAULTS: u32 = 10;

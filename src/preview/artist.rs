@@ -135,6 +135,10 @@ impl Artist {
     }
 
     /// What draws: `cpu`, or the adapter and its interface.
+    #[cfg_attr(
+        not(feature = "gpu"),
+        expect(clippy::unnecessary_literal_bound, reason = "an adapter has its own name")
+    )]
     pub fn name(&self) -> &str {
         #[cfg(feature = "gpu")]
         if let Some(gpu) = &self.gpu {

@@ -1,9 +1,9 @@
 //! The truth: SQLite. One writer thread, few readers, every verb one transaction.
 //!
-//! SQL stays in this folder. Each group of verbs has its own file: [`submit`], [`sessions`],
-//! [`claim`], [`report`], [`operate`], [`publish`] and [`views`] (reading). Every change of a
-//! job's state goes through [`transition`], every move of a pipeline through [`advance`], every
-//! change leaves a row in [`audit`].
+//! SQL stays in this folder. Each group of verbs has its own file: `submit`, `sessions`,
+//! `claim`, `report`, `operate`, `publish` and `views` (reading). Every change of a
+//! job's state goes through `transition`, every move of a pipeline through `advance`, every
+//! change leaves a row in `audit`.
 
 mod advance;
 mod audit;

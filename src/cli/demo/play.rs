@@ -3,7 +3,7 @@
 use super::super::error::CliError;
 use super::super::wait;
 use super::progress::Progress;
-use super::report::{DeadRow, PublishedRow, Report};
+use super::report::{DeadRow, PublishedRow, Report, WarningRow};
 use super::samples;
 use crate::client::Client;
 use crate::client::intake::{self, Handover, Item};
@@ -55,6 +55,7 @@ impl Play {
         };
         let detail = self.client.pipeline(submitted.pipeline).await?;
         report.drawn_by.extend(detail.jobs.iter().filter_map(|job| job.drawn_by.clone()));
+        report.warnings.extend(warning_rows(&detail));
         if let Some(row) = dead_row(&detail) {
             report.dead_letters.push(row);
         }
@@ -94,6 +95,17 @@ impl Play {
             });
         }
     }
+}
+
+fn warning_rows(detail: &PipelineDetail) -> impl Iterator<Item = WarningRow> {
+    detail.jobs.iter().flat_map(|job| {
+        job.warnings.iter().map(|warning| WarningRow {
+            asset: detail.pipeline.asset.to_string(),
+            stage: job.job.stage,
+            code: warning.reason,
+            message: warning.message.clone(),
+        })
+    })
 }
 
 fn dead_row(detail: &PipelineDetail) -> Option<DeadRow> {

@@ -13,6 +13,8 @@ pub(super) struct Report {
     pub(super) published: Vec<PublishedRow>,
     pub(super) dead_letters: Vec<DeadRow>,
     pub(super) drawn_by: BTreeSet<String>,
+    /// What to know about results that are right all the same.
+    pub(super) warnings: Vec<WarningRow>,
     /// What should not be; empty where everything is as it must be.
     pub(super) problems: Vec<String>,
     pub(super) ok: bool,
@@ -37,6 +39,15 @@ pub(super) struct DeadRow {
     pub(super) message: String,
 }
 
+/// Something to know about a good result.
+#[derive(Debug, Serialize)]
+pub(super) struct WarningRow {
+    pub(super) asset: String,
+    pub(super) stage: Stage,
+    pub(super) code: Reason,
+    pub(super) message: String,
+}
+
 impl Report {
     pub(super) fn new(farm: String) -> Self {
         Self {
@@ -44,6 +55,7 @@ impl Report {
             published: Vec::new(),
             dead_letters: Vec::new(),
             drawn_by: BTreeSet::new(),
+            warnings: Vec::new(),
             problems: Vec::new(),
             ok: false,
         }
@@ -81,6 +93,18 @@ impl Report {
         if !dead.is_empty() {
             text = format!("{text}\nDead letters\n{}", dead.render(2));
         }
+        let mut warnings = Table::new(&["ASSET", "STAGE", "REASON", "WHAT TO KNOW"]);
+        for row in &self.warnings {
+            warnings.row([
+                row.asset.clone(),
+                row.stage.to_string(),
+                row.code.to_string(),
+                row.message.clone(),
+            ]);
+        }
+        if !warnings.is_empty() {
+            text = format!("{text}\nWarnings\n{}", warnings.render(2));
+        }
         let drawn: Vec<&str> = self.drawn_by.iter().map(String::as_str).collect();
         if !drawn.is_empty() {
             text = format!("{text}\nPictures drawn by {}\n", output::one_line(&drawn.join(", ")));
@@ -114,6 +138,12 @@ mod tests {
                 message: "the file ends in its buffer".to_owned(),
             }],
             drawn_by: BTreeSet::from(["cpu".to_owned()]),
+            warnings: vec![WarningRow {
+                asset: "gear".to_owned(),
+                stage: Stage::Assemble,
+                code: Reason::ProgramMissing,
+                message: "ffmpeg is not installed".to_owned(),
+            }],
             ok: true,
             ..Report::new("/farm".to_owned())
         }
@@ -126,6 +156,7 @@ mod tests {
             "gear v1  still.png",
             "/farm/published/gear/v0001/still.png",
             "broken  inspect  input.truncated",
+            "gear   assemble  program.missing  ffmpeg is not installed",
             "drawn by cpu",
         ] {
             assert!(text.contains(part), "{part} in:\n{text}");
@@ -135,7 +166,7 @@ mod tests {
     #[test]
     fn the_document_has_the_agreed_keys() {
         let document = serde_json::to_value(report()).expect("json");
-        for key in ["farm", "published", "dead_letters", "drawn_by", "ok"] {
+        for key in ["farm", "published", "dead_letters", "drawn_by", "warnings", "ok"] {
             assert!(document.get(key).is_some(), "{key}");
         }
         assert_eq!(document["dead_letters"][0]["code"], "input.truncated");

@@ -126,6 +126,7 @@ impl Defaults {
         Self { host, cores: u32::try_from(cores).unwrap_or(1) }
     }
 
+    /// Half of the cores, but at least one: a stage may use several cores at times.
     fn slots(&self) -> u32 {
         (self.cores / 2).clamp(*SLOTS.start(), *SLOTS.end())
     }

@@ -17,7 +17,7 @@ pub struct WorkerConfig {
     pub name: String,
     /// Its folder: `staging/`, `cache/` and `worker.lock` are made here.
     pub work_dir: PathBuf,
-    /// Jobs at once, 1 or more; see [`default_slots`].
+    /// Jobs at once, 1 or more.
     pub slots: u32,
     /// Graphics adapters that can draw.
     pub gpus: Vec<String>,
@@ -32,11 +32,6 @@ pub struct WorkerConfig {
 impl WorkerConfig {
     /// The default size of the content cache, in bytes.
     pub const CACHE_BYTES: u64 = bounds::CACHE_BYTES;
-}
-
-/// Jobs at once on a machine with this many cores: half of them, at least one.
-pub fn default_slots(cores: u32) -> u32 {
-    (cores / 2).max(1)
 }
 
 /// Why a worker cannot work.
@@ -63,14 +58,4 @@ pub enum WorkerError {
     /// The coordinator does not take this worker.
     #[error("the coordinator refuses this worker: {}: {}", .0.message, .0.remedy)]
     Refused(Problem),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn half_of_the_cores_but_at_least_one() {
-        assert_eq!([0, 1, 2, 3, 16].map(default_slots), [1, 1, 1, 1, 8]);
-    }
 }

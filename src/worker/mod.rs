@@ -26,4 +26,4 @@ mod session;
 pub const QUIET_VULKAN: (&str, &str) = ("NODEVICE_SELECT", "1");
 
 pub use agent::run;
-pub use config::{WorkerConfig, WorkerError, default_slots};
+pub use config::{WorkerConfig, WorkerError};

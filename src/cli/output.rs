@@ -23,7 +23,11 @@ pub(super) fn raw(bytes: &[u8]) -> io::Result<()> {
 
 /// A line for people on stderr. Where nobody reads it there is nothing to do about it.
 pub(super) fn note(text: &str) {
-    drop(writeln!(io::stderr().lock(), "{text}"));
+    let tame: String = text
+        .chars()
+        .map(|letter| if letter.is_control() && letter != '\n' { '\u{fffd}' } else { letter })
+        .collect();
+    drop(writeln!(io::stderr().lock(), "{tame}"));
 }
 
 /// Which side a column leans to.

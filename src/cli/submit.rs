@@ -5,7 +5,7 @@ use super::error::{CliError, Exit};
 use super::{output, wait};
 use crate::client::intake::{self, Handover, IntakeError, Item};
 use crate::client::{Client, ClientError};
-use crate::model::{AssetName, PipelineStatus};
+use crate::model::{AssetName, PipelineStatus, Reason};
 use crate::protocol::submit::{SubmitOutcome, Submitted};
 use crate::protocol::view::PipelineDetail;
 use clap::Args;
@@ -75,6 +75,17 @@ struct RefusalDocument {
     message: String,
 }
 
+/// A wrong recipe or setting is wrong usage; a refused file is failed work.
+fn exit_of(items: &[Item]) -> Exit {
+    let reasons =
+        items.iter().filter_map(|item| item.outcome.as_ref().err()).map(IntakeError::reason);
+    reasons.fold(Exit::Done, |exit, reason| match (exit, reason) {
+        (Exit::Failed, _) => Exit::Failed,
+        (_, Some(Reason::SettingInvalid)) => Exit::Usage,
+        _ => Exit::Failed,
+    })
+}
+
 pub(super) fn run(context: &Context, arguments: SubmitArguments) -> Result<Exit, CliError> {
     let (wait, json) = (arguments.wait, context.json);
     let handover = Handover {
@@ -93,8 +104,7 @@ pub(super) fn run(context: &Context, arguments: SubmitArguments) -> Result<Exit,
         };
         let items = intake::hand_in(&client, &handover, &progress).await;
         unreachable_first(&items)?;
-        let mut exit =
-            if items.iter().all(|item| item.outcome.is_ok()) { Exit::Done } else { Exit::Failed };
+        let mut exit = exit_of(&items);
         for item in &items {
             say(item, json)?;
         }

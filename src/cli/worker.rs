@@ -6,10 +6,11 @@ use super::context::Context;
 use super::error::{CliError, Exit};
 use super::parts::{self, WorkerPlan};
 use super::signals;
-use crate::client::discover;
+use crate::client::discover::{self, Wanted};
 use crate::settings::SLOTS;
 use clap::Args;
 use std::path::PathBuf;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 const EXAMPLES: &str = "Examples:
@@ -35,17 +36,11 @@ pub(super) struct WorkerArguments {
     pub(super) slots: Option<u32>,
 }
 
+/// How often a worker that found its coordinator through a farm's folder looks there again.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
 pub(super) fn run(context: &Context) -> Result<Exit, CliError> {
-    let settings = &context.settings;
-    // Where it is, not whether it answers: a worker waits for its coordinator.
-    let client = discover::locate(&context.wanted(settings.farm.value.clone()))?;
-    let plan = WorkerPlan {
-        coordinator: client.url().to_owned(),
-        token: client.token().reveal().to_owned(),
-        name: settings.worker_name.value.clone(),
-        work_dir: settings.worker_work_dir.value.clone(),
-        slots: settings.worker_slots.value,
-    };
+    let wanted = context.wanted(context.settings.farm.value.clone());
     Context::runtime()?.block_on(async {
         let stop = CancellationToken::new();
         let ender = stop.clone();
@@ -53,7 +48,49 @@ pub(super) fn run(context: &Context) -> Result<Exit, CliError> {
             signals::end_wanted().await;
             ender.cancel();
         });
-        parts::run_worker(plan, context.clock.clone(), stop).await?;
+        while !stop.is_cancelled() {
+            work_until_moved(context, &wanted, &stop).await?;
+        }
         Ok(Exit::Done)
     })
+}
+
+/// Works for the coordinator that is found now, until `stop` or until the farm's folder names
+/// another address: a coordinator may come back on another port.
+async fn work_until_moved(
+    context: &Context,
+    wanted: &Wanted,
+    stop: &CancellationToken,
+) -> Result<(), CliError> {
+    // Where it is, not whether it answers: a worker waits for its coordinator.
+    let client = discover::locate(wanted)?;
+    let settings = &context.settings;
+    let plan = WorkerPlan {
+        coordinator: client.url().to_owned(),
+        token: client.token().reveal().to_owned(),
+        name: settings.worker_name.value.clone(),
+        work_dir: settings.worker_work_dir.value.clone(),
+        slots: settings.worker_slots.value,
+    };
+    let here = stop.child_token();
+    let mut working = std::pin::pin!(parts::run_worker(plan, context.clock.clone(), here.clone()));
+    tokio::select! {
+        ended = &mut working => ended,
+        () = moved(wanted, client.url()) => {
+            here.cancel();
+            working.await
+        }
+    }
+}
+
+/// Waits until another address is found than `url`.
+async fn moved(wanted: &Wanted, url: &str) {
+    let mut look = tokio::time::interval(LOOK_AGAIN);
+    loop {
+        look.tick().await;
+        if discover::locate(wanted).is_ok_and(|client| client.url() != url) {
+            tracing::info!("the coordinator has another address now");
+            return;
+        }
+    }
 }

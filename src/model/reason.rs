@@ -90,7 +90,7 @@ reasons! {
     InputUnsupported = "input.unsupported", Permanent, "Convert the file to GLB, glTF, OBJ, STL, PLY, PNG, JPEG, TIFF, EXR or HDR.";
     InputWrongSuffix = "input.wrong_suffix", Permanent, "Rename the file: its content is another format than its name says.";
     InputUnreadable = "input.unreadable", Permanent, "Check that the file exists and that you may read it.";
-    InputTooLarge = "input.too_large", Permanent, "Make the file smaller or raise the limit in the settings.";
+    InputTooLarge = "input.too_large", Permanent, "Make the file smaller: the message names the limit.";
     InputChanged = "input.changed", Transient, "Wait until the program that writes the file is done, then submit it again.";
     InputNotAFile = "input.not_a_file", Permanent, "Submit a regular file or a folder of numbered pictures.";
     InputNothingToDraw = "input.nothing_to_draw", Permanent, "Export the file with at least one triangle that has finite corners.";

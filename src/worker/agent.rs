@@ -7,11 +7,12 @@ use super::capabilities;
 use super::config::{WorkerConfig, WorkerError};
 use super::session::{self, SessionEnd, Worker, pause};
 use super::staging::WorkFolder;
-use crate::model::Now;
+use crate::model::{Now, SessionId};
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::problem::ProblemCode;
 use crate::protocol::work::{OpenSession, SessionOpened};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -42,9 +43,10 @@ pub async fn run(config: WorkerConfig, shutdown: CancellationToken) -> Result<()
         instance: work.instance().to_owned(),
         capabilities,
     };
-    let worker = Arc::new(Worker { config, api, work, cache });
+    let worker = Arc::new(Worker { config, api, work, cache, disk_full: AtomicBool::new(false) });
+    let mut fenced = None;
     loop {
-        let opening = open_session(&worker, &open);
+        let opening = open_session(&worker, &open, fenced.take());
         let Some(opened) = shutdown.run_until_cancelled(opening).await else { return Ok(()) };
         let (opened, sent) = opened?;
         let id = opened.session.clone();
@@ -55,6 +57,7 @@ pub async fn run(config: WorkerConfig, shutdown: CancellationToken) -> Result<()
         if end == SessionEnd::Shutdown {
             return Ok(());
         }
+        fenced = (end == SessionEnd::Fenced).then_some(id);
         let gap = tokio::time::sleep(Duration::from_millis(bounds::REOPEN_GAP_MS));
         if shutdown.run_until_cancelled(gap).await.is_none() {
             return Ok(());
@@ -63,12 +66,26 @@ pub async fn run(config: WorkerConfig, shutdown: CancellationToken) -> Result<()
 }
 
 /// Opens a session, waiting for the coordinator as long as it takes.
+///
+/// A session that was given up because the coordinator could not be reached is said goodbye to
+/// first: nothing of it runs any more, and its jobs go back without having used an attempt.
 async fn open_session(
     worker: &Worker,
     open: &OpenSession,
+    mut fenced: Option<SessionId>,
 ) -> Result<(SessionOpened, Now), WorkerError> {
     let mut failures = 0;
     loop {
+        if let Some(old) = &fenced {
+            match worker.api.close_session(old).await {
+                Err(error) if error.may_pass() => {
+                    failures += 1;
+                    pause(failures).await;
+                    continue;
+                }
+                _ => fenced = None,
+            }
+        }
         let sent = worker.config.clock.now();
         match worker.api.open_session(open).await {
             Ok(opened) => return Ok((opened, sent)),

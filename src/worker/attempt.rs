@@ -290,6 +290,9 @@ async fn report_failure(
     mut stop: StopSignal,
 ) {
     failure.message = cut(&failure.message, limits::MESSAGE_BYTES).to_owned();
+    if failure.reason == Reason::DiskFull {
+        session.disk_is_full();
+    }
     tracing::warn!(%job, epoch = %fence.epoch, reason = %failure.reason, message = failure.message, "attempt failed");
     let request = FailRequest { fence, failure };
     let call = || session.worker.api.fail(job, &request);

@@ -55,6 +55,10 @@ pub fn backoff_ms(failures: u32) -> u64 {
     BACKOFF_MS.saturating_mul(1 << doublings).min(BACKOFF_MAX_MS)
 }
 
+/// Bytes that must fit into the work folder before a worker that ran out of room claims again.
+pub const ROOM_BYTES: u64 = 64 << 20;
+/// How often such a worker looks for room.
+pub const ROOM_PROBE_MS: u64 = 5_000;
 /// Faults of the coordinator on one report; after these the attempt counts as failed.
 pub const REPORT_FAULTS: u32 = 10;
 

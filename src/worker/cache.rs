@@ -95,6 +95,8 @@ impl Cache {
             return Ok(());
         }
         let part = self.root.join(format!("{checksum}.part"));
+        // People clear caches, also under a running worker.
+        drop(fs::create_dir_all(&self.root));
         transfer::download(api, checksum, size_bytes, &part).await?;
         self.off_thread(target, move |cache, target| {
             cache.store(checksum, size_bytes, &part, target)

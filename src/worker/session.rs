@@ -7,9 +7,10 @@ use super::cache::Cache;
 use super::config::WorkerConfig;
 use super::lease::{Lease, LeaseCheck};
 use super::running::{Running, Stop};
-use super::staging::WorkFolder;
+use super::staging::{self, WorkFolder};
 use crate::model::{Now, SessionId, limits};
 use crate::protocol::work::{ClaimRequest, Heartbeat, HeartbeatReply, SessionOpened};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -22,6 +23,8 @@ pub(super) struct Worker {
     pub(super) api: Api,
     pub(super) work: WorkFolder,
     pub(super) cache: Arc<Cache>,
+    /// An attempt failed for want of room, and no write has succeeded since.
+    pub(super) disk_full: AtomicBool,
 }
 
 /// Why a session ended.
@@ -219,6 +222,7 @@ async fn claim(session: Arc<Session>, attempts: TaskTracker) {
             return;
         }
         let free = session.running.wait_free(slots).await;
+        session.wait_for_room().await;
         let max_jobs = u32::try_from(free).unwrap_or(u32::MAX).clamp(1, limits::JOBS_PER_CLAIM);
         let request = ClaimRequest { max_jobs, wait_ms: bounds::CLAIM_WAIT_MS };
         match session.worker.api.claim(&session.id, &request).await {
@@ -240,6 +244,33 @@ async fn claim(session: Arc<Session>, attempts: TaskTracker) {
                 pause(failures).await;
             }
         }
+    }
+}
+
+impl Session {
+    /// Notes that an attempt failed for want of room on this worker's disk.
+    pub(super) fn disk_is_full(&self) {
+        self.worker.disk_full.store(true, Ordering::Release);
+    }
+
+    /// After a full disk: waits until the work folder takes bytes again, so that a worker without
+    /// room does not fail one job after the other.
+    async fn wait_for_room(&self) {
+        if !self.worker.disk_full.load(Ordering::Acquire) {
+            return;
+        }
+        let root = self.worker.work.root().to_owned();
+        tracing::warn!(folder = %root.display(), "the work folder's disk is full: no work is claimed until there is room");
+        loop {
+            let folder = root.clone();
+            let tried = tokio::task::spawn_blocking(move || staging::has_room(&folder)).await;
+            if tried.unwrap_or(false) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(bounds::ROOM_PROBE_MS)).await;
+        }
+        self.worker.disk_full.store(false, Ordering::Release);
+        tracing::info!("there is room again: work is claimed");
     }
 }
 

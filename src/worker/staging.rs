@@ -4,6 +4,7 @@
 //! nothing of an earlier life can still use the staging, so all of it is removed. The lock file
 //! holds the folder's random name, by which the coordinator knows a worker that came back.
 
+use super::bounds;
 use super::config::WorkerError;
 use crate::model::{Epoch, JobId, PipelineId};
 use std::fs::{self, File, TryLockError};
@@ -174,6 +175,16 @@ impl AttemptFolder {
         }
         Ok(())
     }
+}
+
+/// Whether the folder takes [`bounds::ROOM_BYTES`]. Only writing tells: quotas have their say too.
+pub fn has_room(folder: &Path) -> bool {
+    let write = || {
+        let mut probe = tempfile::tempfile_in(folder)?;
+        let bytes = io::copy(&mut io::repeat(1).take(bounds::ROOM_BYTES), &mut probe)?;
+        io::Result::Ok(bytes == bounds::ROOM_BYTES)
+    };
+    write().unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -288,6 +288,14 @@ impl Farm {
         Process { child: command.spawn().expect("worker can be started"), _stdout: None }
     }
 
+    /// Starts `sawah worker` that finds its coordinator through the farm's folder.
+    pub(crate) fn worker_of_folder(&self, name: &str) -> Process {
+        let mut command = self.command();
+        command.args(["worker", "--name", name]).arg("--work").arg(self.work_folder(name));
+        command.stdout(self.log_file(name)).stderr(self.log_file(name));
+        Process { child: command.spawn().expect("worker can be started"), _stdout: None }
+    }
+
     /// Submits files without waiting for the work.
     pub(crate) async fn submit<A: AsRef<OsStr>>(
         &self,
@@ -312,6 +320,11 @@ impl Farm {
 
 /// The farm over HTTP.
 impl Farm {
+    /// The coordinator's address.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// A call with the farm's token.
     pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.token)

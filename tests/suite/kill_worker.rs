@@ -1,11 +1,12 @@
 //! A worker dies in mid-render, as by a power cut: another one finishes, and one result is there.
 #![cfg(target_os = "linux")]
 
-use crate::farm::{Farm, bounded, check_published, publishes, staged_files};
+use crate::farm::{Farm, bounded, check_published, publishes, signal, staged_files};
 use crate::inputs::obj;
+use rustix::process::Signal;
 use sawah::model::{Chunk, JobId, JobState, Reason, Stage};
 use sawah::protocol::event::{Change, Event};
-use sawah::protocol::view::AttemptOutcome;
+use sawah::protocol::view::{AttemptOutcome, FarmStatus};
 use std::fs;
 
 /// Enough work for the worker to be in the middle of it when it dies.
@@ -102,4 +103,47 @@ async fn another_worker_finishes_what_a_killed_one_began() {
     let _first_again = farm.worker("first");
     events.until_joined("first").await;
     assert_eq!(staged_files(&farm.work_folder("first")), Vec::<std::path::PathBuf>::new());
+}
+
+#[tokio::test]
+async fn an_outage_of_the_coordinator_uses_no_attempt() {
+    let mut farm =
+        Farm::new("outage").with("SAWAH_LEASE_MS", "3000").with("SAWAH_HEARTBEAT_MS", "500");
+    let serve = farm.serve().await;
+    let worker = farm.worker("render-01");
+    let source = obj(&farm.new_folder("source").join("box.obj"), None);
+    let mut events = farm.events(0).await;
+    let pipeline = farm.submit([source], &SLOW).await;
+    let created = events.until("the job of the frames", |event| frames_job(event).is_some()).await;
+    let job = frames_job(&created).expect("it is one");
+    events.until_under_way(job).await;
+
+    // The worker cannot tell a stopped coordinator from one that hands its jobs on: it stops them.
+    let hosts = hosts_of(worker.pid());
+    signal(serve.pid(), Signal::STOP);
+    for host in hosts {
+        until_gone(host).await;
+    }
+    signal(serve.pid(), Signal::CONT);
+    farm.events(0).await.until_succeeded(pipeline).await;
+
+    check_published(&farm.pipeline(pipeline).await);
+    let detail = farm.job(job).await;
+    let outcomes: Vec<_> = detail.attempts.iter().map(|attempt| attempt.outcome).collect();
+    assert_eq!(outcomes, [AttemptOutcome::Returned, AttemptOutcome::Succeeded], "{detail:#?}");
+    assert_eq!(detail.job.attempt, 1, "{detail:#?}");
+}
+
+#[tokio::test]
+async fn a_worker_follows_its_coordinator_to_another_port() {
+    let mut farm = Farm::new("moved");
+    let first = farm.serve().await;
+    let _worker = farm.worker_of_folder("render-01");
+    farm.events(0).await.until_joined("render-01").await;
+    let seq = farm.get::<FarmStatus>("/v1/status").await.seq;
+    let old = farm.url().to_owned();
+    first.kill_hard().await;
+    let _second = farm.serve().await;
+    assert_ne!(farm.url(), old, "the system gives another free port");
+    farm.events(seq).await.until_joined("render-01").await;
 }

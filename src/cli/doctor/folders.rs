@@ -4,7 +4,6 @@ use super::super::context::Context;
 use super::super::words;
 use super::Check;
 use std::path::{Path, PathBuf};
-use sysinfo::Disks;
 
 /// Below this much free space a disk soon fills.
 const SPACE_WARN_BYTES: u64 = 5 << 30;
@@ -12,7 +11,6 @@ const SPACE_WARN_BYTES: u64 = 5 << 30;
 const SPACE_FAIL_BYTES: u64 = 500 << 20;
 
 pub(super) fn check(context: &Context) -> Vec<Check> {
-    let disks = disks();
     let settings = &context.settings;
     let mut checks = Vec::new();
     for (name, path) in [
@@ -20,7 +18,7 @@ pub(super) fn check(context: &Context) -> Vec<Check> {
         ("work", &settings.worker_work_dir.value),
         ("config", &context.folders.config),
     ] {
-        checks.push(folder(name, path, &disks));
+        checks.push(folder(name, path, &free_bytes));
     }
     let recipes = context.folders.recipes();
     let place = recipes.display().to_string();
@@ -34,16 +32,9 @@ pub(super) fn check(context: &Context) -> Vec<Check> {
     checks
 }
 
-/// Mount points with their free bytes; none where the system does not tell.
-fn disks() -> Vec<(PathBuf, u64)> {
-    let Ok(disks) = Disks::new_with_refreshed_list() else { return Vec::new() };
-    let space = |disk: &sysinfo::Disk| (disk.mount_point().to_owned(), disk.available_space());
-    disks.iter().map(space).collect()
-}
-
-fn folder(name: &str, path: &Path, disks: &[(PathBuf, u64)]) -> Check {
+fn folder(name: &str, path: &Path, free_bytes: &dyn Fn(&Path) -> Option<u64>) -> Check {
     let (there, is_new) = nearest(path);
-    let free = free_bytes(&there, disks);
+    let free = free_bytes(&there);
     let room = free.map_or_else(String::new, |bytes| format!(", {} free", words::size(bytes)));
     let state = if is_new { "will be made" } else { "there" };
     let check = Check::ok("folders", name, format!("{} ({state}{room})", path.display()));
@@ -67,13 +58,23 @@ fn nearest(path: &Path) -> (PathBuf, bool) {
     (there.to_owned(), there != path)
 }
 
-fn free_bytes(path: &Path, disks: &[(PathBuf, u64)]) -> Option<u64> {
+/// Asked of the folder itself: lists of disks lack small and odd mounts.
+#[cfg(unix)]
+fn free_bytes(path: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(path).ok()?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// Of the mount point nearest above.
+#[cfg(not(unix))]
+fn free_bytes(path: &Path) -> Option<u64> {
     let path = path.canonicalize().ok()?;
+    let disks = sysinfo::Disks::new_with_refreshed_list().ok()?;
     disks
         .iter()
-        .filter(|(mount, _)| path.starts_with(mount))
-        .max_by_key(|(mount, _)| mount.components().count())
-        .map(|(_, free)| *free)
+        .filter(|disk| path.starts_with(disk.mount_point()))
+        .max_by_key(|disk| disk.mount_point().components().count())
+        .map(sysinfo::Disk::available_space)
 }
 
 #[cfg(test)]
@@ -84,9 +85,8 @@ mod tests {
     #[test]
     fn folders_are_tried_and_their_disk_is_looked_at() {
         let root = tempfile::tempdir().expect("folder");
-        let disk = |free: u64| vec![(PathBuf::from("/"), 0), (root.path().to_owned(), free)];
-        let full = root.path().canonicalize().expect("path");
-        let disk = |free: u64| [disk(free), vec![(full.clone(), free)]].concat();
+        let disk = |free: u64| move |_: &Path| Some(free);
+        assert!(free_bytes(root.path()).is_some_and(|free| free > 0));
         let new = root.path().join("a/b");
         let check = folder("farm", &new, &disk(u64::MAX));
         assert_eq!(check.verdict, Verdict::Ok, "{check:?}");

@@ -18,7 +18,7 @@ pub fn show(frame: &FrameContext<'_>, ctx: &Context, recipes: &[String], actions
     let Some(dialog) = frame.screen.dialog else { return };
     let veil = Tokens::of_theme(ctx.theme_of_window()).veil;
     let sheet = Frame::window(&ctx.global_style()).inner_margin(Margin::same(18));
-    let modal = Modal::new(Id::unique("dialog")).frame(sheet).backdrop_color(veil);
+    let modal = Modal::new(Id::unique(name_of(dialog))).frame(sheet).backdrop_color(veil);
     let modal = modal.show(ctx, |ui| match dialog {
         Dialog::Submit => submit::show(frame, ui, recipes, actions),
         Dialog::Help => help_ui(ui, actions),
@@ -27,6 +27,16 @@ pub fn show(frame: &FrameContext<'_>, ctx: &Context, recipes: &[String], actions
     });
     if modal.should_close() {
         actions.push(Action::CloseDialog);
+    }
+}
+
+/// Each dialog has its own identity, so that none keeps the size of another.
+fn name_of(dialog: Dialog) -> &'static str {
+    match dialog {
+        Dialog::Submit => "submit dialog",
+        Dialog::Help => "help dialog",
+        Dialog::History => "history dialog",
+        Dialog::ConfirmCancel(_) => "cancel dialog",
     }
 }
 

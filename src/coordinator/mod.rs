@@ -186,7 +186,7 @@ async fn serve(config: Config, opened: Opened) -> Result<Running, CoordinatorErr
     grant_grace(&farm).await?;
     let stopping = farm.stopping.clone();
     let app = router::serve(router, &farm);
-    let listener = BoundedListener::new(listener, listener::CONNECTIONS);
+    let listener = BoundedListener::new(listener, listener::CONNECTIONS, listener::FIRST_HEADER);
     let server = axum::serve(listener, app)
         .with_graceful_shutdown(async move { stopping.cancelled().await });
     let server = tokio::spawn(server.into_future());

@@ -190,7 +190,11 @@ mod tests {
         let app = surround(router, TokenHash::of("00ff"), Arc::new(Semaphore::new(calls)));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let listener = super::super::listener::BoundedListener::new(listener, 1);
+        let listener = super::super::listener::BoundedListener::new(
+            listener,
+            1,
+            super::super::listener::FIRST_HEADER,
+        );
         let server = tokio::spawn(axum::serve(listener, app).into_future());
         let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
         let head = format!("{head}\r\nhost: x\r\nconnection: close\r\n\r\n");

@@ -15,6 +15,7 @@ pub mod coordinator;
 pub mod preview;
 pub mod stages;
 pub mod worker;
+pub mod simulation;
 pub mod client;
 #[cfg(feature = "desktop")]
 pub mod desktop;

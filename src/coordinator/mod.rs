@@ -3,6 +3,7 @@
 //! [`start`] opens a farm's folder and serves it until [`Running::shutdown`].
 
 pub mod auth;
+pub mod keeping;
 pub mod leases;
 pub mod runtime_file;
 mod artifacts;
@@ -168,7 +169,7 @@ async fn serve(config: Config, opened: Opened) -> Result<Running, CoordinatorErr
     let listener = TcpListener::bind(config.listen).await.map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
     let (router, document) = router::routes();
-    let period = reconcilers::sweep_period(config.lease_ms);
+    let period = keeping::sweep_period(config.lease_ms);
     let period_ms = u64::try_from(period.as_millis()).unwrap_or(u64::MAX);
     let farm = Arc::new(Farm::new(Parts {
         store,

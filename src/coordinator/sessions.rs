@@ -2,17 +2,15 @@
 
 use super::claim::{Patience, until_some};
 use super::extract::{At, JsonBody, cut};
-use super::leases::Beat;
+use super::keeping;
 use super::problem::{Conflicts, Refusal, Refusals};
 use super::state::Shared;
-use crate::model::{Epoch, SessionId, limits};
+use crate::model::{SessionId, limits};
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::event::{JobProgress, Pulse};
 use crate::protocol::work::{
-    ClaimReply, ClaimRequest, Fence, Heartbeat, HeartbeatReply, OpenSession, Progress,
-    SessionOpened,
+    ClaimReply, ClaimRequest, Heartbeat, HeartbeatReply, OpenSession, Progress, SessionOpened,
 };
-use crate::store::StoreError;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -112,22 +110,8 @@ pub(super) async fn heartbeat(
     for run in &mut heartbeat.running {
         run.progress = tidy(std::mem::take(&mut run.progress));
     }
-    if !farm.leases().renew(&session, now_ms) {
-        return Err(Refusal::unknown_session());
-    }
-    let held = farm.store.held(&session).await.inspect_err(|error| {
-        if matches!(error, StoreError::UnknownSession) {
-            farm.leases().close(&session);
-        }
-    })?;
-    let Beat { stop, orphans } = farm.leases().beat(&session, &heartbeat.running, &held, now_ms);
-    for (job, epoch) in orphans {
-        tracing::warn!(%session, %job, epoch, "the worker does not know of its claim: given back");
-        let fence = Fence { session: session.clone(), epoch: Epoch(epoch) };
-        if let Err(error) = farm.store.release(job, &fence).await {
-            tracing::warn!(%session, %job, %error, "the claim could not be given back");
-        }
-    }
+    let stop =
+        keeping::beat(&farm.store, farm.lease_book(), &session, &heartbeat.running, now_ms).await?;
     let lease_ms = farm.leases().lease_ms();
     let running = heartbeat
         .running

@@ -1,6 +1,7 @@
 //! What every route and reconciler shares.
 
 use super::auth::TokenHash;
+use super::keeping;
 use super::leases::Leases;
 use super::logs::Logs;
 use super::problem::Refusal;
@@ -12,7 +13,7 @@ use crate::protocol::view::{JobView, WorkerView};
 use crate::recipes::Library;
 use crate::store::Store;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 
@@ -82,7 +83,12 @@ impl Farm {
 
     /// The sessions; never held over an await. A panic elsewhere leaves them usable.
     pub(super) fn leases(&self) -> MutexGuard<'_, Leases> {
-        self.leases.lock().unwrap_or_else(PoisonError::into_inner)
+        keeping::locked(&self.leases)
+    }
+
+    /// The sessions, for those who lock them themselves.
+    pub(super) fn lease_book(&self) -> &Mutex<Leases> {
+        &self.leases
     }
 
     /// Fills in how far the running attempts are.

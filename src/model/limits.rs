@@ -40,3 +40,5 @@ pub const LEASE_MARGIN_MS: u64 = 6_000;
 pub const GPU_PREFERENCE_MS: i64 = 15_000;
 /// Two different workers lost on one job make it poison.
 pub const POISON_WORKERS: u32 = 2;
+/// Rows named for one rule that the tables break.
+pub const BROKEN_ROWS_SHOWN: usize = 8;

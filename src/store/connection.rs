@@ -69,6 +69,15 @@ fn refuse_network(_farm: &Path) -> Result<(), StoreError> {
 
 /// The one connection that writes.
 pub(super) fn writer(farm: &Path) -> Result<Connection, StoreError> {
+    writer_with(farm, "FULL")
+}
+
+/// The one connection that writes in a simulation, where no power is ever lost.
+pub(super) fn unflushed_writer(farm: &Path) -> Result<Connection, StoreError> {
+    writer_with(farm, "OFF")
+}
+
+fn writer_with(farm: &Path, synchronous: &str) -> Result<Connection, StoreError> {
     if rusqlite::version_number() < OLDEST_SQLITE {
         return Err(StoreError::Unusable(format!(
             "SQLite {} can lose data: Sawah needs 3.51.3 or newer",
@@ -85,7 +94,7 @@ pub(super) fn writer(farm: &Path) -> Result<Connection, StoreError> {
             farm.display()
         )));
     }
-    db.pragma_update(None, "synchronous", "FULL")?;
+    db.pragma_update(None, "synchronous", synchronous)?;
     db.pragma_update(None, "wal_autocheckpoint", 0)?;
     db.pragma_update(None, "journal_size_limit", 64 << 20)?;
     #[cfg(target_os = "macos")]

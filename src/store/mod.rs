@@ -7,9 +7,11 @@
 
 mod advance;
 mod audit;
+mod batch;
 mod claim;
 mod columns;
 mod connection;
+mod inline;
 mod operate;
 mod publish;
 mod reader;
@@ -18,11 +20,15 @@ mod schema;
 mod sessions;
 mod submit;
 mod transition;
+mod verify;
 mod views;
 mod writer;
 
 #[cfg(test)]
 mod tests;
+
+pub use batch::CrashPoint;
+pub use inline::InlineControl;
 
 use crate::clock::Clock;
 use crate::model::{AssetName, JobId, PipelineId, SessionId};
@@ -166,6 +172,7 @@ impl StoreError {
     fn again(&self) -> Self {
         match self {
             Self::DiskFull => Self::DiskFull,
+            Self::Closed => Self::Closed,
             other => Self::Sqlite(other.to_string()),
         }
     }

@@ -170,6 +170,14 @@ fn settle(
     note: &str,
 ) -> Result<(), StoreError> {
     transition::job(tx, job)?;
+    // A dismissed one that is replayed after all was taken off the count before.
+    let open: bool = tx
+        .db
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM dead_letter
+             WHERE job = ?1 AND replayed_as IS NULL AND dismissed = 0)",
+        )?
+        .query_row([job], |row| row.get(0))?;
     let rows = tx
         .db
         .prepare_cached(
@@ -182,6 +190,8 @@ fn settle(
             "job {job} is no dead letter, or was replayed or dismissed before"
         )));
     }
-    count(tx, "dead_letters", -1)?;
+    if open {
+        count(tx, "dead_letters", -1)?;
+    }
     audit::record(tx, actor, &Change::DeadLetterSettled { job, replayed_as, note: note.to_owned() })
 }

@@ -1,54 +1,44 @@
 //! The writer: one thread, one connection, many verbs in one commit.
 //!
 //! Callers' verbs wait in a bounded queue. The thread takes all that wait, runs each in a
-//! savepoint of one transaction, commits with `synchronous=FULL`, and only then answers.
+//! savepoint of one transaction, commits with `synchronous=FULL`, and only then answers. The
+//! simulation has no thread: there the same batches run at once.
 
 use super::StoreError;
-use super::audit::last_seq;
+use super::batch::{Answer, Batches, Verb};
+use super::inline::Inline;
 use crate::clock::Clock;
-use crate::model::Now;
 use rusqlite::Connection;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
+pub(super) use super::batch::Tx;
+
 /// Verbs that may wait; more are refused as busy.
 const QUEUE: usize = 4_096;
-/// Verbs in one commit at most.
-const BATCH: usize = 512;
-/// A larger write-ahead log is checkpointed after the commit.
-const WAL_BYTES: u64 = 16 << 20;
 /// After this long without work the write-ahead log is emptied.
 const IDLE: Duration = Duration::from_secs(5);
-
-/// What a verb works with: the open transaction and the time of its batch.
-pub(super) struct Tx<'a> {
-    /// Inside a savepoint of the batch's transaction.
-    pub(super) db: &'a Connection,
-    /// One time for the whole verb.
-    pub(super) now: Now,
-}
-
-/// Answers the caller, after the commit or instead of it.
-type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
-
-/// A verb with its result inside: runs (or is told why it cannot), says whether to keep what it
-/// did, and can answer.
-type Verb = Box<dyn FnOnce(Result<&Tx<'_>, StoreError>) -> (bool, Answer) + Send>;
 
 enum Message {
     Run(Verb),
     Close(oneshot::Sender<()>),
 }
 
-/// The way to the writer thread. The thread ends with the last clone.
+/// The way to the one who writes. The thread ends with the last clone.
 #[derive(Clone)]
 pub(super) struct Writer {
-    queue: SyncSender<Message>,
+    way: Way,
     committed: watch::Receiver<u64>,
+}
+
+#[derive(Clone)]
+enum Way {
+    Thread(SyncSender<Message>),
+    Inline(Arc<Inline>),
 }
 
 impl Writer {
@@ -60,14 +50,25 @@ impl Writer {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, StoreError> {
         let (queue, inbox) = sync_channel(QUEUE);
-        let (announce, committed) = watch::channel(last_seq(&db)?);
-        let wal = farm.join(format!("{}-wal", super::connection::DATABASE));
-        let thread = Thread { db, lock, wal, clock, announce };
+        let (batches, committed) = Batches::new(db, farm, clock)?;
+        let thread = Thread { batches, lock };
         std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || thread.run(&inbox))
             .map_err(|error| StoreError::Unusable(format!("no writer thread: {error}")))?;
-        Ok(Self { queue, committed })
+        Ok(Self { way: Way::Thread(queue), committed })
+    }
+
+    /// Without a thread: verbs run where they are called.
+    pub(super) fn inline(
+        db: Connection,
+        lock: File,
+        farm: &Path,
+        clock: Arc<dyn Clock>,
+    ) -> Result<(Self, Arc<Inline>), StoreError> {
+        let (batches, committed) = Batches::new(db, farm, clock)?;
+        let inline = Arc::new(Inline::new(batches, lock));
+        Ok((Self { way: Way::Inline(Arc::clone(&inline)), committed }, inline))
     }
 
     /// The number of the last committed event.
@@ -91,30 +92,38 @@ impl Writer {
             });
             (keep, answer)
         });
-        self.queue.try_send(Message::Run(verb)).map_err(|error| match error {
-            TrySendError::Full(_) => StoreError::Busy(QUEUE),
-            TrySendError::Disconnected(_) => StoreError::Closed,
-        })?;
+        match &self.way {
+            Way::Thread(queue) => {
+                queue.try_send(Message::Run(verb)).map_err(|error| match error {
+                    TrySendError::Full(_) => StoreError::Busy(QUEUE),
+                    TrySendError::Disconnected(_) => StoreError::Closed,
+                })?;
+            }
+            Way::Inline(inline) => inline.run(verb)?,
+        }
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
     /// Ends the thread after what waits.
     pub(super) async fn close(&self) {
-        let (done, closed) = oneshot::channel();
-        let queue = self.queue.clone();
-        let sent = tokio::task::spawn_blocking(move || queue.send(Message::Close(done))).await;
-        if matches!(sent, Ok(Ok(()))) {
-            let _ended = closed.await;
+        match &self.way {
+            Way::Thread(queue) => {
+                let (done, closed) = oneshot::channel();
+                let queue = queue.clone();
+                let sent =
+                    tokio::task::spawn_blocking(move || queue.send(Message::Close(done))).await;
+                if matches!(sent, Ok(Ok(()))) {
+                    let _ended = closed.await;
+                }
+            }
+            Way::Inline(inline) => inline.close(),
         }
     }
 }
 
 struct Thread {
-    db: Connection,
+    batches: Batches,
     lock: File,
-    wal: PathBuf,
-    clock: Arc<dyn Clock>,
-    announce: watch::Sender<u64>,
 }
 
 impl Thread {
@@ -135,7 +144,7 @@ impl Thread {
                 }
                 Ok(Message::Close(done)) => return self.end(Some(done)),
                 Err(RecvTimeoutError::Timeout) => {
-                    self.checkpoint("TRUNCATE");
+                    self.batches.checkpoint("TRUNCATE");
                     idle = true;
                 }
                 Err(RecvTimeoutError::Disconnected) => return self.end(None),
@@ -145,100 +154,23 @@ impl Thread {
 
     /// Runs `first` and all that waits in one commit. A close that came in between is returned.
     fn batch(&self, first: Verb, inbox: &Receiver<Message>) -> Option<oneshot::Sender<()>> {
-        let mut answers = Vec::new();
         let mut close = None;
-        let mut outcome = self.db.execute_batch("BEGIN IMMEDIATE").map_err(StoreError::from);
-        let now = self.clock.now();
-        let mut next = Some(first);
-        while let Some(verb) = next.take() {
-            answers.push(match &outcome {
-                Ok(()) => self.in_savepoint(verb, now),
-                Err(error) => verb(Err(error.again())),
-            });
-            // SQLite ends the whole transaction by itself when the disk is full.
-            if outcome.is_ok() && self.db.is_autocommit() {
-                outcome = Err(StoreError::DiskFull);
+        self.batches.run(first, || match inbox.try_recv() {
+            Ok(Message::Run(verb)) => Some(verb),
+            Ok(Message::Close(done)) => {
+                close = Some(done);
+                None
             }
-            if answers.len() < BATCH && outcome.is_ok() {
-                match inbox.try_recv() {
-                    Ok(Message::Run(verb)) => next = Some(verb),
-                    Ok(Message::Close(done)) => close = Some(done),
-                    Err(_) => {}
-                }
-            }
-        }
-        let committed = outcome.and_then(|()| self.commit());
-        self.announce();
-        for (kept, answer) in answers {
-            answer(if kept { repeat(&committed) } else { Ok(()) });
-        }
-        if std::fs::metadata(&self.wal).is_ok_and(|wal| wal.len() > WAL_BYTES) {
-            self.checkpoint("PASSIVE");
-        }
+            Err(_) => None,
+        });
         close
     }
 
-    fn in_savepoint(&self, verb: Verb, now: Now) -> (bool, Answer) {
-        if let Err(error) = self.db.execute_batch("SAVEPOINT verb") {
-            return verb(Err(error.into()));
-        }
-        let (keep, answer) = verb(Ok(&Tx { db: &self.db, now }));
-        if self.db.is_autocommit() {
-            return (keep, answer);
-        }
-        let end = if keep { "RELEASE verb" } else { "ROLLBACK TO verb; RELEASE verb" };
-        match self.db.execute_batch(end) {
-            Ok(()) => (keep, answer),
-            Err(error) => {
-                let error = StoreError::from(error);
-                (false, Box::new(move |_| answer(Err(error))))
-            }
-        }
-    }
-
-    fn commit(&self) -> Result<(), StoreError> {
-        self.db.execute_batch("COMMIT").map_err(|error| {
-            if !self.db.is_autocommit()
-                && let Err(undo) = self.db.execute_batch("ROLLBACK")
-            {
-                tracing::error!(%undo, "a failed commit could not be rolled back");
-            }
-            StoreError::from(error)
-        })
-    }
-
-    fn announce(&self) {
-        match last_seq(&self.db) {
-            Ok(seq) => {
-                self.announce.send_if_modified(|last| std::mem::replace(last, seq) != seq);
-            }
-            Err(error) => tracing::error!(%error, "the last event cannot be read"),
-        }
-    }
-
-    fn checkpoint(&self, mode: &str) {
-        let result = self.db.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()));
-        if let Err(error) = result {
-            tracing::warn!(%error, mode, "the write-ahead log was not checkpointed");
-        }
-    }
-
     fn end(self, done: Option<oneshot::Sender<()>>) {
-        self.checkpoint("TRUNCATE");
-        if let Err((_, error)) = self.db.close() {
-            tracing::warn!(%error, "the database did not close cleanly");
-        }
+        self.batches.close();
         drop(self.lock);
         if let Some(done) = done {
             let _gone = done.send(());
         }
-    }
-}
-
-/// The same outcome for every caller of a batch.
-fn repeat(outcome: &Result<(), StoreError>) -> Result<(), StoreError> {
-    match outcome {
-        Ok(()) => Ok(()),
-        Err(error) => Err(error.again()),
     }
 }

@@ -7,13 +7,7 @@ mod lease_sweep;
 mod retry_promotion;
 
 use super::state::Shared;
-use std::time::Duration;
 use tokio::task::JoinSet;
-
-/// How often the sweep looks, for a lease of this length.
-pub(super) fn sweep_period(lease_ms: u64) -> Duration {
-    Duration::from_millis((lease_ms / 4).clamp(1, 1_000))
-}
 
 /// Starts all of them; they end when the farm stops.
 pub(super) fn start(farm: &Shared) -> JoinSet<()> {

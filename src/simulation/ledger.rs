@@ -1,0 +1,273 @@
+//! What must be true, followed event by event: the audit is read after each step and every change
+//! is checked against the rules; every answer is checked against the audit.
+
+use super::message::{Answer, Reply, Request};
+use crate::model::{
+    AssetName, Epoch, JobId, JobState, PipelineId, PipelineStatus, SessionId, Verb, state,
+};
+use crate::policy::retry;
+use crate::protocol::event::{Change, Event};
+use crate::protocol::work::Fence;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A job as the audit tells it.
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    pub(super) pipeline: PipelineId,
+    pub(super) state: JobState,
+    pub(super) epoch: Epoch,
+    pub(super) session: Option<SessionId>,
+}
+
+/// A pipeline as the audit tells it.
+#[derive(Debug, Clone)]
+pub(super) struct Pipeline {
+    asset: AssetName,
+    version: u32,
+    pub(super) status: PipelineStatus,
+    published: bool,
+    exported: bool,
+}
+
+/// Everything that the audit has told.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    pub(super) seq: u64,
+    pub(super) jobs: BTreeMap<JobId, Job>,
+    pub(super) pipelines: BTreeMap<PipelineId, Pipeline>,
+    sessions: BTreeMap<SessionId, bool>,
+    /// What ended or began with each claim.
+    verbs: BTreeSet<(JobId, u32, &'static str)>,
+    /// The session of each claim.
+    claims: BTreeMap<(JobId, u32), SessionId>,
+    assets: BTreeMap<AssetName, (u64, u32)>,
+    settled: BTreeSet<JobId>,
+    /// Checks made.
+    pub(super) checks: u64,
+    hash: blake3::Hasher,
+}
+
+/// What a worker's report should come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// The claim is held: the report changes the job.
+    Taken,
+    /// It was taken before: the same answer, and nothing changes.
+    Repeated,
+    /// The claim is over: refused, and nothing changes.
+    Stale,
+}
+
+type Broken = Result<(), String>;
+
+impl Ledger {
+    /// Takes in one event.
+    pub(super) fn take(&mut self, event: &Event) -> Broken {
+        self.seq += 1;
+        self.checks += 1;
+        ensure(event.seq == self.seq, || format!("the audit has a gap before {}", event.seq))?;
+        let text = serde_json::to_string(event).map_err(|error| error.to_string())?;
+        self.hash.update(text.as_bytes());
+        match &event.change {
+            Change::PipelineCreated { pipeline } => {
+                let new = Pipeline {
+                    asset: pipeline.asset.clone(),
+                    version: pipeline.asset_version,
+                    status: pipeline.status,
+                    published: false,
+                    exported: false,
+                };
+                let twice = self.pipelines.insert(pipeline.id, new).is_some();
+                ensure(!twice, || format!("pipeline {} was created twice", pipeline.id))
+            }
+            Change::PipelineChanged { pipeline, status, .. } => self.pipeline_to(*pipeline, *status),
+            Change::JobCreated { job, pipeline, .. } => self.job_created(*job, *pipeline),
+            Change::JobChanged { .. } => self.job_changed(&event.change, event.at_ms),
+            Change::DeadLetterSettled { job, replayed_as, .. } => {
+                self.settled.insert(*job);
+                let known = replayed_as.is_none_or(|new| self.jobs.contains_key(&new));
+                ensure(known, || format!("job {job} is replayed by a job that is not there"))
+            }
+            Change::Published { pipeline, generation, .. } => self.published(*pipeline, *generation),
+            Change::Exported { pipeline, .. } => {
+                let row = self.pipelines.get_mut(pipeline).ok_or("an unknown pipeline exports")?;
+                let twice = std::mem::replace(&mut row.exported, true);
+                ensure(!twice, || format!("pipeline {pipeline} was exported twice"))
+            }
+            Change::WorkerJoined { worker } => {
+                let twice = self.sessions.insert(worker.session.clone(), true).is_some();
+                ensure(!twice, || format!("session {} began twice", worker.session))
+            }
+            Change::WorkerLeft { session, .. } => {
+                let open = self.sessions.insert(session.clone(), false);
+                ensure(open == Some(true), || format!("session {session} ended twice"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn pipeline_to(&mut self, id: PipelineId, to: PipelineStatus) -> Broken {
+        use PipelineStatus::{DeadLettered, Running};
+        let row = self.pipelines.get_mut(&id).ok_or("an unknown pipeline changes")?;
+        let from = std::mem::replace(&mut row.status, to);
+        let legal = from == to || from == Running || (from == DeadLettered && to == Running);
+        ensure(legal, || format!("pipeline {id} went from {from} to {to}"))
+    }
+
+    fn job_created(&mut self, job: JobId, pipeline: PipelineId) -> Broken {
+        let row = self.pipelines.get(&pipeline).ok_or("a job of an unknown pipeline")?;
+        let ended = matches!(row.status, PipelineStatus::Cancelled | PipelineStatus::Succeeded);
+        ensure(!ended, || format!("job {job} was created for pipeline {pipeline}, which ended"))?;
+        let new = Job { pipeline, state: JobState::Queued, epoch: Epoch(0), session: None };
+        let twice = self.jobs.insert(job, new).is_some();
+        ensure(!twice, || format!("job {job} was created twice"))
+    }
+
+    fn job_changed(&mut self, change: &Change, at_ms: i64) -> Broken {
+        let Change::JobChanged {
+            job: id, from, to, verb, attempt, epoch, session, run_at_ms, ..
+        } = change
+        else {
+            return Ok(());
+        };
+        let open = session.as_ref().map(|session| self.sessions.get(session) == Some(&true));
+        let job = self.jobs.get_mut(id).ok_or("an unknown job changes")?;
+        let was = job.state;
+        ensure(was == *from, || format!("job {id} was {was}, the audit says {from}"))?;
+        let legal = state::next(*from, *verb) == Some(*to);
+        ensure(legal, || format!("job {id} went from {from} to {to} by {}", verb.as_str()))?;
+        let rise = u32::from(*verb == Verb::Claim);
+        let rises = epoch.0 == job.epoch.0 + rise;
+        ensure(rises, || format!("job {id} went from epoch {} to {epoch}", job.epoch))?;
+        let budget = *attempt <= retry::MOST_ATTEMPTS;
+        ensure(budget, || format!("job {id} has begun attempt {attempt}"))?;
+        if *verb == Verb::Claim {
+            ensure(open == Some(true), || format!("job {id} was claimed by no open session"))?;
+        } else if from.is_leased() {
+            let own = *session == job.session;
+            ensure(own, || format!("job {id} is held by {:?}, not {session:?}", job.session))?;
+        }
+        let later = run_at_ms.is_none_or(|run_at_ms| run_at_ms > at_ms);
+        ensure(later, || format!("the retry of job {id} is due before it failed"))?;
+        job.state = *to;
+        job.epoch = *epoch;
+        job.session = if to.is_leased() { session.clone() } else { None };
+        self.verbs.insert((*id, epoch.0, verb.as_str()));
+        if let (Verb::Claim, Some(session)) = (verb, session) {
+            self.claims.insert((*id, epoch.0), session.clone());
+        }
+        Ok(())
+    }
+
+    fn published(&mut self, id: PipelineId, generation: u64) -> Broken {
+        let row = self.pipelines.get_mut(&id).ok_or("an unknown pipeline publishes")?;
+        let twice = std::mem::replace(&mut row.published, true);
+        ensure(!twice, || format!("pipeline {id} was published twice"))?;
+        let before = self.assets.insert(row.asset.clone(), (generation, row.version));
+        let (last, version) = before.unwrap_or_default();
+        ensure(generation == last + 1, || {
+            format!("the pointers of {} went from generation {last} to {generation}", row.asset)
+        })?;
+        ensure(row.version >= version, || {
+            format!("the pointers of {} went back from v{version} to v{}", row.asset, row.version)
+        })
+    }
+
+    /// A hash of every event so far.
+    pub(super) fn hash(&self) -> [u8; 32] {
+        *self.hash.finalize().as_bytes()
+    }
+
+    /// What should come of a worker's report.
+    pub(super) fn expect(&self, request: &Request) -> Option<Expected> {
+        let (job, fence) = request.fence()?;
+        let row = self.jobs.get(&job)?;
+        let held = row.state.is_leased()
+            && row.epoch == fence.epoch
+            && row.session.as_ref() == Some(&fence.session);
+        if held && self.sessions.get(&fence.session) == Some(&true) {
+            return Some(Expected::Taken);
+        }
+        let taken = match request {
+            Request::Complete(..) => self.was(job, fence, &["complete"]),
+            Request::Fail(..) => self.was(job, fence, &["retry", "give_up"]),
+            _ => false,
+        };
+        Some(if taken { Expected::Repeated } else { Expected::Stale })
+    }
+
+    fn was(&self, job: JobId, fence: &Fence, verbs: &[&'static str]) -> bool {
+        self.claims.get(&(job, fence.epoch.0)) == Some(&fence.session)
+            && verbs.iter().any(|verb| self.verbs.contains(&(job, fence.epoch.0, verb)))
+    }
+
+    /// Whether an answer is true: what it says has been committed.
+    pub(super) fn acknowledged(&mut self, request: &Request, reply: &Reply) -> Broken {
+        self.checks += 1;
+        let Ok(answer) = reply else { return Ok(()) };
+        let holds = match (request, answer) {
+            (Request::Open { .. }, Answer::Opened { session, .. }) => {
+                self.sessions.contains_key(session)
+            }
+            (Request::Goodbye(session), _) => self.sessions.get(session) == Some(&false),
+            (Request::Claim { session, .. }, Answer::Claimed(jobs)) => {
+                jobs.iter().all(|job| self.claims.get(&(job.job_id, job.epoch.0)) == Some(session))
+            }
+            (Request::Start(job, fence), _) => self.was(*job, fence, &["start"]),
+            (Request::Complete(job, fence, _), _) => self.was(*job, fence, &["complete"]),
+            (Request::Fail(job, fence, _), _) => self.was(*job, fence, &["retry", "give_up"]),
+            (Request::Release(job, fence), _) => self.was(*job, fence, &["release", "interrupt"]),
+            (Request::Submit(_), Answer::Submitted(pipeline)) => {
+                self.pipelines.contains_key(pipeline)
+            }
+            (Request::Cancel(pipeline), _) => {
+                self.pipelines.get(pipeline).is_some_and(|row| row.status != PipelineStatus::Running)
+            }
+            (Request::Replay(job), Answer::Replayed(new)) => {
+                self.jobs.contains_key(new) && self.settled.contains(job)
+            }
+            (Request::Dismiss(job), _) => self.settled.contains(job),
+            _ => true,
+        };
+        ensure(holds, || format!("'{}' was answered, but is not true", request.label()))
+    }
+
+    /// Jobs in these states.
+    pub(super) fn jobs_in(&self, states: &[JobState]) -> Vec<JobId> {
+        self.jobs
+            .iter()
+            .filter(|(_, job)| states.contains(&job.state))
+            .map(|(id, _)| *id)
+            .collect()
+    }
+
+    /// Pipelines of this status.
+    pub(super) fn pipelines_in(&self, status: PipelineStatus) -> Vec<PipelineId> {
+        self.pipelines.iter().filter(|(_, row)| row.status == status).map(|(id, _)| *id).collect()
+    }
+
+    /// Dead letters that nobody has settled.
+    pub(super) fn dead_letters(&self) -> Vec<JobId> {
+        let dead = self.jobs_in(&[JobState::FailedTerminal]);
+        dead.into_iter().filter(|job| !self.settled.contains(job)).collect()
+    }
+
+    /// After the faults: everything has ended, what was published was exported.
+    pub(super) fn unfinished(&self) -> Option<String> {
+        let jobs = self.jobs.iter().find(|(_, job)| !job.state.is_terminal());
+        if let Some((id, job)) = jobs {
+            return Some(format!("job {id} of pipeline {} is {}", job.pipeline, job.state));
+        }
+        let running = self.pipelines.iter().find(|(_, row)| {
+            row.status == PipelineStatus::Running || (row.published && !row.exported)
+        });
+        running.map(|(id, row)| {
+            format!("pipeline {id} is {}, published {}, exported {}", row.status, row.published, row.exported)
+        })
+    }
+}
+
+/// Says why, unless it holds.
+pub(super) fn ensure(holds: bool, why: impl FnOnce() -> String) -> Broken {
+    if holds { Ok(()) } else { Err(why()) }
+}

@@ -1,0 +1,226 @@
+//! Checks the tables against each other: what must hold after every commit, as queries that find
+//! the rows that break it.
+
+use super::{Store, StoreError};
+use crate::model::limits;
+use crate::policy::retry;
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+/// A rule, and the query whose rows break it; the first column says which row.
+type Rule = (&'static str, &'static str);
+
+const RULES: &[Rule] = &[
+    ("the audit has no gaps", "SELECT max(seq) FROM audit HAVING max(seq) <> count(*)"),
+    (
+        "a job has at most one running attempt",
+        "SELECT job FROM attempt WHERE outcome = 'running' GROUP BY job HAVING count(*) > 1",
+    ),
+    (
+        "a held job has the running attempt of its session and epoch",
+        "SELECT id FROM job j WHERE state IN ('claimed', 'processing') AND NOT EXISTS (
+            SELECT 1 FROM attempt a WHERE a.job = j.id AND a.epoch = j.epoch
+                AND a.session = j.session AND a.outcome = 'running')",
+    ),
+    (
+        "a running attempt is that of a held job",
+        "SELECT a.job FROM attempt a JOIN job j ON j.id = a.job WHERE a.outcome = 'running'
+            AND NOT (j.state IN ('claimed', 'processing') AND j.epoch = a.epoch)",
+    ),
+    (
+        "a held job's session is open",
+        "SELECT j.id FROM job j JOIN session s ON s.id = j.session WHERE s.closed_ms IS NOT NULL",
+    ),
+    (
+        "a worker has at most one open session",
+        "SELECT worker FROM session WHERE closed_ms IS NULL GROUP BY worker HAVING count(*) > 1",
+    ),
+    (
+        "a succeeded job has exactly one accepted attempt, others have none",
+        "SELECT id FROM job j WHERE (state = 'succeeded') <>
+            (SELECT count(*) FROM attempt a WHERE a.job = j.id AND a.outcome = 'succeeded')",
+    ),
+    (
+        "only a succeeded job has a result",
+        "SELECT id FROM job j WHERE (state = 'succeeded')
+            <> EXISTS (SELECT 1 FROM result r WHERE r.job = j.id)",
+    ),
+    (
+        "only a succeeded job has outputs",
+        "SELECT DISTINCT o.job FROM output o JOIN job j ON j.id = o.job
+            WHERE j.state <> 'succeeded'",
+    ),
+    (
+        "every job given up is a dead letter, no other",
+        "SELECT id FROM job j WHERE (state = 'failed_terminal')
+            <> EXISTS (SELECT 1 FROM dead_letter d WHERE d.job = j.id)",
+    ),
+    (
+        "an effect has at most one live job",
+        "SELECT idempotency_key FROM job
+            WHERE state IN ('queued', 'claimed', 'processing', 'retry_scheduled')
+            GROUP BY idempotency_key HAVING count(*) > 1",
+    ),
+    (
+        "a part of a stage is accepted at most once",
+        "SELECT pipeline || ' ' || stage || ' ' || chunk FROM job WHERE state = 'succeeded'
+            GROUP BY pipeline, stage, chunk HAVING count(*) > 1",
+    ),
+    (
+        "content goes through a profile once",
+        "SELECT asset_version || ' ' || profile FROM pipeline
+            WHERE status IN ('running', 'succeeded')
+            GROUP BY asset_version, profile HAVING count(*) > 1",
+    ),
+    (
+        "a running pipeline has something that moves it on",
+        "SELECT id FROM pipeline p WHERE status = 'running' AND NOT EXISTS (
+                SELECT 1 FROM job j WHERE j.pipeline = p.id
+                    AND j.state IN ('queued', 'claimed', 'processing', 'retry_scheduled'))
+            AND NOT EXISTS (
+                SELECT 1 FROM outbox o WHERE o.pipeline = p.id AND o.done_ms IS NULL)",
+    ),
+    (
+        "a succeeded pipeline has only stages that ended well",
+        "SELECT id FROM pipeline p WHERE status = 'succeeded' AND EXISTS (
+            SELECT 1 FROM stage s WHERE s.pipeline = p.id
+                AND s.status NOT IN ('succeeded', 'skipped'))",
+    ),
+    (
+        "nothing of a pipeline that was cancelled or has succeeded is live",
+        "SELECT j.id FROM job j JOIN pipeline p ON p.id = j.pipeline
+            WHERE p.status IN ('cancelled', 'succeeded')
+                AND j.state IN ('queued', 'claimed', 'processing', 'retry_scheduled')",
+    ),
+    (
+        "the parts done of a stage are its succeeded jobs and written exports",
+        "SELECT s.pipeline || ' ' || s.stage FROM stage s JOIN pipeline p ON p.id = s.pipeline
+            WHERE p.status <> 'cancelled' AND s.parts_done <>
+            (SELECT count(*) FROM job j WHERE j.pipeline = s.pipeline AND j.stage = s.stage
+                AND j.state = 'succeeded')
+            + iif(s.stage = 'publish', (SELECT count(*) FROM outbox o
+                WHERE o.pipeline = s.pipeline AND o.done_ms IS NOT NULL), 0)",
+    ),
+    (
+        "a pipeline is exported if and only if its publish was accepted, once",
+        "SELECT p.id FROM pipeline p WHERE
+            (SELECT count(*) FROM outbox o WHERE o.pipeline = p.id AND o.topic = 'export') <>
+            (SELECT count(*) FROM job j WHERE j.pipeline = p.id AND j.stage = 'publish'
+                AND j.state = 'succeeded')",
+    ),
+    (
+        "the pointers of an asset are those of one pipeline of its published version",
+        "SELECT a.name FROM asset a JOIN pointer q ON q.asset = a.id
+            JOIN asset_version v ON v.id = q.asset_version
+            GROUP BY a.id HAVING count(DISTINCT q.pipeline) > 1
+                OR max(v.version) <> a.published_version OR min(v.version) <> a.published_version",
+    ),
+    (
+        "the generation of an asset counts its publishes",
+        "SELECT a.name FROM asset a WHERE a.generation <> (
+            SELECT count(*) FROM audit e JOIN pipeline p ON p.id = e.pipeline
+            JOIN asset_version v ON v.id = p.asset_version
+            WHERE v.asset = a.id AND e.cause = 'published')",
+    ),
+    (
+        "the kept numbers of jobs are those counted",
+        "WITH states (state) AS (VALUES ('queued'), ('claimed'), ('processing'),
+            ('retry_scheduled'), ('succeeded'), ('failed_terminal'), ('cancelled'))
+         SELECT state FROM states WHERE
+            coalesce((SELECT n FROM counter WHERE name = state), 0) <>
+            (SELECT count(*) FROM job WHERE job.state = states.state)",
+    ),
+    (
+        "the kept number of dead letters is that counted",
+        "SELECT 1 WHERE coalesce((SELECT n FROM counter WHERE name = 'dead_letters'), 0) <>
+            (SELECT count(*) FROM dead_letter WHERE replayed_as IS NULL AND dismissed = 0)",
+    ),
+    (
+        "the kept number of pipelines is that counted",
+        "SELECT 1 WHERE coalesce((SELECT n FROM counter WHERE name = 'pipelines'), 0) <>
+            (SELECT count(*) FROM pipeline)",
+    ),
+    (
+        "the kept number of waiting exports is that counted",
+        "SELECT 1 WHERE coalesce((SELECT n FROM counter WHERE name = 'exports_waiting'), 0) <>
+            (SELECT count(*) FROM outbox WHERE done_ms IS NULL)",
+    ),
+    ("every row's relations exist", "SELECT \"table\" FROM pragma_foreign_key_check"),
+];
+
+impl Store {
+    /// Every rule that the tables break, with the first rows that break it; empty is right.
+    pub async fn verify(&self) -> Result<Vec<String>, StoreError> {
+        self.readers.run(|db| broken(db)).await
+    }
+
+    /// How many rules [`Store::verify`] checks.
+    pub fn rules() -> usize {
+        RULES.len() + 1
+    }
+
+    /// A hash of every row of every table.
+    pub async fn digest(&self) -> Result<[u8; 32], StoreError> {
+        self.readers.run(digest).await
+    }
+}
+
+fn broken(db: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut found = Vec::new();
+    for (rule, query) in RULES {
+        let rows = rows(db, query)?;
+        if !rows.is_empty() {
+            found.push(format!("{rule}: {}", rows.join(", ")));
+        }
+    }
+    let budget = retry::MOST_ATTEMPTS;
+    let over = rows(db, &format!("SELECT id FROM job WHERE attempt > {budget}"))?;
+    if !over.is_empty() {
+        found.push(format!("a job has at most {budget} attempts: {}", over.join(", ")));
+    }
+    Ok(found)
+}
+
+fn rows(db: &Connection, query: &str) -> Result<Vec<String>, StoreError> {
+    let mut statement = db.prepare_cached(query)?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        if found.len() < limits::BROKEN_ROWS_SHOWN {
+            found.push(match row.get_ref(0)? {
+                ValueRef::Integer(number) => number.to_string(),
+                ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                other => format!("{other:?}"),
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn digest(db: &Connection) -> Result<[u8; 32], StoreError> {
+    let mut hasher = blake3::Hasher::new();
+    let tables: Vec<String> = db
+        .prepare_cached("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for table in tables {
+        hasher.update(table.as_bytes());
+        let mut statement = db.prepare_cached(&format!("SELECT * FROM \"{table}\""))?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            for column in 0..columns {
+                match row.get_ref(column)? {
+                    ValueRef::Null => hasher.update(&[0]),
+                    ValueRef::Integer(number) => hasher.update(&[1]).update(&number.to_le_bytes()),
+                    ValueRef::Real(number) => hasher.update(&[2]).update(&number.to_le_bytes()),
+                    ValueRef::Text(bytes) | ValueRef::Blob(bytes) => hasher
+                        .update(&[3])
+                        .update(&(bytes.len() as u64).to_le_bytes())
+                        .update(bytes),
+                };
+            }
+        }
+    }
+    Ok(*hasher.finalize().as_bytes())
+}

@@ -115,12 +115,13 @@ pub(super) async fn heartbeat(
     if !farm.leases().renew(&session, now_ms) {
         return Err(Refusal::unknown_session());
     }
-    let held = farm.store.held(&session).await.inspect_err(|error| {
+    let told = farm.store.told(&session).await.inspect_err(|error| {
         if matches!(error, StoreError::UnknownSession) {
             farm.leases().close(&session);
         }
     })?;
-    let Beat { stop, orphans } = farm.leases().beat(&session, &heartbeat.running, &held, now_ms);
+    let Beat { stop, orphans } =
+        farm.leases().beat(&session, &heartbeat.running, &told.held, now_ms);
     for (job, epoch) in orphans {
         tracing::warn!(%session, %job, epoch, "the worker does not know of its claim: given back");
         let fence = Fence { session: session.clone(), epoch: Epoch(epoch) };
@@ -137,7 +138,7 @@ pub(super) async fn heartbeat(
         .collect();
     // Nobody listening is fine.
     let _ = farm.pulses.send(Pulse::Beat { session, lease_left_ms: lease_ms, running });
-    Ok(Json(HeartbeatReply { stop, lease_ms, drain: false }))
+    Ok(Json(HeartbeatReply { stop, lease_ms, drain: told.drain }))
 }
 
 /// Asks for work and waits for it.

@@ -229,6 +229,8 @@ async fn a_submission_that_cannot_be_done_is_refused_whole() {
         recipe: None,
         settings: BTreeMap::new(),
         actor: "operator test".to_owned(),
+        project: None,
+        priority: None,
     };
     let (status, refusal) = farm.refused("/v1/pipelines", &good).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "the bytes are not there: {refusal:?}");

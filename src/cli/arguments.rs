@@ -3,14 +3,17 @@
 #![expect(clippy::doc_markdown, reason = "these comments are help texts, shown as they are")]
 
 use super::cancel::CancelArguments;
+use super::control::{DrainArguments, PauseArguments, ResumeArguments};
 use super::dead::DeadArguments;
 use super::demo::DemoArguments;
+use super::limits::LimitsArguments;
 use super::logs::LogsArguments;
 use super::ls::LsArguments;
 use super::replay::ReplayArguments;
 use super::serve::ServeArguments;
 use super::show::ShowArguments;
 use super::submit::SubmitArguments;
+use super::why::WhyArguments;
 use super::worker::WorkerArguments;
 use crate::telemetry::LogFormat;
 use clap::{Args, Parser, Subcommand};
@@ -85,6 +88,11 @@ pub(super) enum Command {
     Logs(LogsArguments),
     Cancel(CancelArguments),
     Replay(ReplayArguments),
+    Why(WhyArguments),
+    Pause(PauseArguments),
+    Resume(ResumeArguments),
+    Drain(DrainArguments),
+    Limits(LimitsArguments),
     /// Show the workers that have a session now
     #[command(after_help = "Examples:\n  sawah workers\n  sawah workers --json")]
     Workers,

@@ -6,12 +6,14 @@
 mod arguments;
 mod cancel;
 mod context;
+mod control;
 mod dead;
 mod demo;
 mod desktop;
 mod doctor;
 mod embedded;
 mod error;
+mod limits;
 mod logs;
 mod ls;
 mod output;
@@ -22,6 +24,7 @@ mod show;
 mod signals;
 mod submit;
 mod wait;
+mod why;
 mod words;
 mod worker;
 mod workers;
@@ -72,6 +75,11 @@ fn run(context: &Context, command: Option<Command>) -> Result<Exit, CliError> {
         Some(Command::Logs(arguments)) => logs::run(context, &arguments),
         Some(Command::Cancel(arguments)) => cancel::run(context, arguments),
         Some(Command::Replay(arguments)) => replay::run(context, arguments),
+        Some(Command::Why(arguments)) => why::run(context, &arguments),
+        Some(Command::Pause(arguments)) => control::pause(context, arguments),
+        Some(Command::Resume(arguments)) => control::resume(context, arguments),
+        Some(Command::Drain(arguments)) => control::drain(context, arguments),
+        Some(Command::Limits(arguments)) => limits::run(context, arguments),
         Some(Command::Workers) => workers::run(context),
         Some(Command::Dead(arguments)) => dead::run(context, &arguments),
         Some(Command::Doctor) => doctor::run(context),

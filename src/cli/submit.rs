@@ -5,7 +5,7 @@ use super::error::{CliError, Exit};
 use super::{output, wait};
 use crate::client::intake::{self, Handover, IntakeError, Item};
 use crate::client::{Client, ClientError};
-use crate::model::{AssetName, PipelineStatus, Reason};
+use crate::model::{AssetName, Name, PipelineStatus, Reason, limits};
 use crate::protocol::submit::{SubmitOutcome, Submitted};
 use crate::protocol::view::PipelineDetail;
 use clap::Args;
@@ -19,6 +19,7 @@ const EXAMPLES: &str = "Examples:
   sawah submit crate.obj sunset.exr --wait
   sawah submit renders/rain --recipe preview --set fps=30
   sawah submit dragon_final_v7.glb --name dragon --set still_px=2048
+  sawah submit hero.glb --project film --priority 8
   sawah submit rain_0001.png rain_0002.png rain_0003.png --separate
 
 Side files (textures, .bin, .mtl) that an asset names are handed in with it. A folder, or three
@@ -40,6 +41,13 @@ pub(super) struct SubmitArguments {
     /// The asset's name, instead of its file's
     #[arg(long, value_name = "ASSET")]
     name: Option<AssetName>,
+    /// Whose share of the farm it uses [default: default]
+    #[arg(long, value_name = "NAME")]
+    project: Option<Name>,
+    /// 0 to 9, the highest first [default: 5]
+    #[arg(long, value_name = "N",
+        value_parser = clap::value_parser!(u8).range(..=i64::from(limits::HIGHEST_PRIORITY)))]
+    priority: Option<u8>,
     /// Numbered pictures stay single assets
     #[arg(long)]
     separate: bool,
@@ -93,6 +101,8 @@ pub(super) fn run(context: &Context, arguments: SubmitArguments) -> Result<Exit,
         settings: arguments.settings.into_iter().collect::<BTreeMap<_, _>>(),
         name: arguments.name,
         separate: arguments.separate,
+        project: arguments.project,
+        priority: arguments.priority,
         ..Handover::new(arguments.files)
     };
     context.with_client(|client| async move {

@@ -3,12 +3,14 @@
 
 use super::error::ClientError;
 use crate::model::{JobId, JobState, PipelineId};
+use crate::protocol::control::{ControlView, Limits, SetControl, SetLimit};
 use crate::protocol::problem::{Problem, ProblemCode};
 use crate::protocol::submit::{CancelReply, Order, Replayed, Submission, Submitted};
 use crate::protocol::view::{
     DeadLetterView, FarmStatus, JobDetail, JobView, PipelineDetail, PipelineView, Snapshot,
     WorkerView,
 };
+use crate::protocol::why::Why;
 use crate::recipes::Recipe;
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use serde::Serialize;
@@ -282,6 +284,39 @@ impl Client {
         let path = format!("/dead-letters/{job}/dismiss");
         let request = self.request(Method::POST, &path).json(order).timeout(CALL_TIMEOUT);
         self.send(request, &path).await.map(|_| ())
+    }
+
+    async fn put<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        self.answer(self.request(Method::PUT, path).json(body), path).await
+    }
+
+    /// `GET /v1/controls`: what is paused or draining.
+    pub async fn controls(&self) -> Result<Vec<ControlView>, ClientError> {
+        self.get("/controls").await
+    }
+
+    /// `PUT /v1/controls`: pauses, resumes or drains.
+    pub async fn set_control(&self, order: &SetControl) -> Result<ControlView, ClientError> {
+        self.put("/controls", order).await
+    }
+
+    /// `GET /v1/limits`.
+    pub async fn limits(&self) -> Result<Limits, ClientError> {
+        self.get("/limits").await
+    }
+
+    /// `PUT /v1/limits`: sets or removes one; the answer is all of them.
+    pub async fn set_limit(&self, order: &SetLimit) -> Result<Limits, ClientError> {
+        self.put("/limits", order).await
+    }
+
+    /// `GET /v1/jobs/{id}/why`: what keeps a job from running.
+    pub async fn why(&self, job: JobId) -> Result<Why, ClientError> {
+        self.get(&format!("/jobs/{job}/why")).await
     }
 
     /// `GET /v1/workers`: those with a session now.

@@ -94,7 +94,10 @@ impl ReadModel {
             | Change::Published { pipeline, .. }
             | Change::Exported { pipeline, .. } => Some(*pipeline),
             Change::DeadLetterSettled { job, .. } => self.jobs.get(job).map(|job| job.pipeline),
-            Change::WorkerJoined { .. } | Change::WorkerLeft { .. } => None,
+            Change::WorkerJoined { .. }
+            | Change::WorkerLeft { .. }
+            | Change::ControlChanged { .. }
+            | Change::LimitChanged { .. } => None,
         }
     }
 
@@ -139,7 +142,10 @@ impl ReadModel {
             Change::WorkerLeft { session, .. } => {
                 self.workers.remove(session);
             }
-            Change::Published { .. } | Change::Exported { .. } => {}
+            Change::Published { .. }
+            | Change::Exported { .. }
+            | Change::ControlChanged { .. }
+            | Change::LimitChanged { .. } => {}
         }
     }
 

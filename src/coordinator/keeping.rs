@@ -17,6 +17,15 @@ pub fn locked(leases: &Mutex<Leases>) -> MutexGuard<'_, Leases> {
     leases.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What a session is told in answer to its heartbeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Jobs it does not hold any more.
+    pub stop: Vec<JobId>,
+    /// Finish what runs, claim no more.
+    pub drain: bool,
+}
+
 /// A heartbeat that was received at `now_ms`: renews the lease, gives claims back that the session
 /// does not know of, and says which jobs it must stop.
 pub async fn beat(
@@ -25,16 +34,16 @@ pub async fn beat(
     session: &SessionId,
     running: &[RunningJob],
     now_ms: u64,
-) -> Result<Vec<JobId>, StoreError> {
+) -> Result<Answer, StoreError> {
     if !locked(leases).renew(session, now_ms) {
         return Err(StoreError::UnknownSession);
     }
-    let held = store.held(session).await.inspect_err(|error| {
+    let told = store.told(session).await.inspect_err(|error| {
         if matches!(error, StoreError::UnknownSession) {
             locked(leases).close(session);
         }
     })?;
-    let Beat { stop, orphans } = locked(leases).beat(session, running, &held, now_ms);
+    let Beat { stop, orphans } = locked(leases).beat(session, running, &told.held, now_ms);
     for (job, epoch) in orphans {
         tracing::warn!(%session, %job, epoch, "the worker does not know of its claim: given back");
         let fence = Fence { session: session.clone(), epoch: Epoch(epoch) };
@@ -42,7 +51,7 @@ pub async fn beat(
             tracing::debug!(%session, %job, %error, "the claim could not be given back");
         }
     }
-    Ok(stop)
+    Ok(Answer { stop, drain: told.drain })
 }
 
 /// The sweep's look at `now_ms`: ends the sessions whose lease ran out; says which.

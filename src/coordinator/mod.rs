@@ -8,6 +8,7 @@ pub mod leases;
 pub mod runtime_file;
 mod artifacts;
 mod claim;
+mod controls;
 mod dead_letters;
 mod events;
 mod extract;

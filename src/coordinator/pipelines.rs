@@ -193,6 +193,8 @@ mod tests {
             recipe: None,
             settings: BTreeMap::new(),
             actor: "ana".into(),
+            project: None,
+            priority: None,
         }
     }
 

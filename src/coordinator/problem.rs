@@ -116,6 +116,9 @@ impl From<StoreError> for Refusal {
             StoreError::Busy(_) | StoreError::Closed => {
                 (StatusCode::SERVICE_UNAVAILABLE, ProblemCode::Busy, "Try again in a moment.")
             }
+            StoreError::QueueFull { .. } => {
+                (StatusCode::TOO_MANY_REQUESTS, ProblemCode::Busy, Reason::QueueFull.remedy())
+            }
             StoreError::DiskFull => (
                 StatusCode::INSUFFICIENT_STORAGE,
                 ProblemCode::StorageFull,
@@ -128,6 +131,7 @@ impl From<StoreError> for Refusal {
         let refusal = Self::new(status, code, error.to_string(), remedy);
         match error {
             StoreError::DiskFull => refusal.because(Reason::StorageFull),
+            StoreError::QueueFull { .. } => refusal.because(Reason::QueueFull),
             _ => refusal,
         }
     }
@@ -213,6 +217,7 @@ impl utoipa::IntoResponses for Conflicts {
     fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
         [
             ("409", "The session, claim or state does not allow it; see the code"),
+            ("429", "As many jobs wait in a queue as may"),
             ("507", "The coordinator's disk is full"),
         ]
         .into_iter()
@@ -244,6 +249,7 @@ mod tests {
             (StoreError::Invalid("x".into()), 422),
             (StoreError::Busy(9), 503),
             (StoreError::DiskFull, 507),
+            (StoreError::QueueFull { queue: "x".into(), queued: 1, max_queued: 1 }, 429),
             (StoreError::Sqlite("x".into()), 500),
         ] {
             let refusal = Refusal::from(error);

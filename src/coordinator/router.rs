@@ -3,7 +3,9 @@
 use super::auth::TokenHash;
 use super::problem::Refusal;
 use super::state::Shared;
-use super::{artifacts, auth, dead_letters, events, farm, jobs, logs, pipelines, sessions};
+use super::{
+    artifacts, auth, controls, dead_letters, events, farm, jobs, logs, pipelines, sessions,
+};
 use crate::model::Reason;
 use crate::protocol::event::{Event, Pulse};
 use crate::protocol::problem::{Problem, ProblemCode};
@@ -66,6 +68,9 @@ pub(super) fn routes() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(dead_letters::list))
         .routes(routes!(dead_letters::replay))
         .routes(routes!(dead_letters::dismiss))
+        .routes(routes!(controls::list, controls::set))
+        .routes(routes!(controls::limits, controls::set_limit))
+        .routes(routes!(controls::why))
         .routes(routes!(farm::workers))
         .routes(routes!(farm::snapshot))
         .routes(routes!(farm::status))
@@ -175,6 +180,11 @@ mod tests {
         ("get", "/v1/dead-letters"),
         ("post", "/v1/dead-letters/{job}/replay"),
         ("post", "/v1/dead-letters/{job}/dismiss"),
+        ("get", "/v1/controls"),
+        ("put", "/v1/controls"),
+        ("get", "/v1/limits"),
+        ("put", "/v1/limits"),
+        ("get", "/v1/jobs/{job}/why"),
         ("get", "/v1/workers"),
         ("get", "/v1/snapshot"),
         ("get", "/v1/status"),

@@ -2,7 +2,7 @@
 
 use super::claim::{Patience, until_some};
 use super::extract::{At, JsonBody, cut};
-use super::keeping;
+use super::keeping::{self, Answer};
 use super::problem::{Conflicts, Refusal, Refusals};
 use super::state::Shared;
 use crate::model::{SessionId, limits};
@@ -110,7 +110,7 @@ pub(super) async fn heartbeat(
     for run in &mut heartbeat.running {
         run.progress = tidy(std::mem::take(&mut run.progress));
     }
-    let stop =
+    let Answer { stop, drain } =
         keeping::beat(&farm.store, farm.lease_book(), &session, &heartbeat.running, now_ms).await?;
     let lease_ms = farm.leases().lease_ms();
     let running = heartbeat
@@ -121,7 +121,7 @@ pub(super) async fn heartbeat(
         .collect();
     // Nobody listening is fine.
     let _ = farm.pulses.send(Pulse::Beat { session, lease_left_ms: lease_ms, running });
-    Ok(Json(HeartbeatReply { stop, lease_ms, drain: false }))
+    Ok(Json(HeartbeatReply { stop, lease_ms, drain }))
 }
 
 /// Asks for work and waits for it.

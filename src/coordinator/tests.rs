@@ -73,6 +73,8 @@ impl House {
             recipe: Some("quick".into()),
             settings: BTreeMap::new(),
             actor: "ana".into(),
+            project: None,
+            priority: None,
         };
         self.post("/pipelines", &submission).await
     }

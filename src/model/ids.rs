@@ -35,6 +35,10 @@ number_id! {
     /// One unit of work: a stage of a pipeline, or one chunk of it.
     JobId
 }
+number_id! {
+    /// What shares the farm with others by its weight.
+    ProjectId
+}
 
 /// The fencing number of a job: +1 at each claim. A report with an older one changes nothing.
 #[derive(

@@ -42,3 +42,33 @@ pub const GPU_PREFERENCE_MS: i64 = 15_000;
 pub const POISON_WORKERS: u32 = 2;
 /// Rows named for one rule that the tables break.
 pub const BROKEN_ROWS_SHOWN: usize = 8;
+/// Longest name of a project, a semaphore or a rate, in bytes.
+pub const NAME_BYTES: usize = 64;
+/// Longest name of a queue or a worker in an order, in bytes.
+pub const TARGET_BYTES: usize = 128;
+/// The highest priority; 0 is the lowest.
+pub const HIGHEST_PRIORITY: u8 = 9;
+/// The priority of submissions that name none.
+pub const DEFAULT_PRIORITY: u8 = 5;
+/// A job that waits rises by one level of priority each time this has passed.
+pub const AGEING_MS: i64 = 30 * 60_000;
+/// The greatest weight of a project.
+pub const PROJECT_WEIGHT: u32 = 1_000;
+/// Most projects.
+pub const PROJECTS: u32 = 200;
+/// Most semaphores that have a limit.
+pub const SEMAPHORES: u32 = 500;
+/// Most rate limits.
+pub const RATES: u32 = 500;
+/// Most distinct sets of what jobs ask for.
+pub const RESOURCE_CLASSES: u32 = 1_000;
+/// Most semaphores, and most rates, that one stage of a recipe names.
+pub const NEEDS_PER_STAGE: usize = 8;
+/// Jobs that wait in one queue before submissions are refused, unless its own limit says otherwise.
+pub const QUEUED_PER_QUEUE: u64 = 5_000_000;
+/// How far ahead of a waiting job its explanation counts.
+pub const EXPLAIN_AHEAD: u32 = 1_000;
+/// Most holders of one semaphore that are named.
+pub const HOLDERS_NAMED: u32 = 100;
+/// Most paused or draining queues and workers.
+pub const CONTROLS: u32 = 1_000;

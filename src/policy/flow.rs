@@ -11,6 +11,11 @@ pub const fn queue(stage: Stage) -> &'static str {
     }
 }
 
+/// Whether jobs wait in a queue of this name.
+pub fn is_queue(name: &str) -> bool {
+    Stage::ALL.into_iter().any(|stage| queue(stage) == name)
+}
+
 /// The jobs of one stage; empty means that the stage is skipped.
 pub fn fan_out(
     recipe: &Recipe,

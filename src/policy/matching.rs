@@ -24,6 +24,11 @@ impl ResourceClass {
             Self::PrefersGpu => 1,
         }
     }
+
+    /// The class with this number.
+    pub fn from_code(code: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.code() == code)
+    }
 }
 
 /// What a job of this stage and kind asks for.

@@ -3,11 +3,12 @@
 //! Every event with a `seq` is a row of the audit; a client that sees a gap asks for a snapshot.
 //! Progress and leases change too often to be kept and travel as [`Pulse`].
 
+use super::control::Limit;
 use super::view::{PipelineView, WorkerView};
 use super::work::{Failure, Progress};
 use crate::model::{
-    AssetKind, Checksum, Chunk, Epoch, JobId, JobState, PipelineId, PipelineStatus, SessionId,
-    Stage, StageStatus, Verb,
+    AssetKind, Checksum, Chunk, Epoch, JobId, JobState, Mode, PipelineId, PipelineStatus,
+    SessionId, Stage, StageStatus, Target, Verb,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -138,6 +139,24 @@ pub enum Change {
         session: SessionId,
         /// Whether its lease ran out.
         lost: bool,
+    },
+    /// The farm, a queue or a worker was paused, drained or resumed.
+    ControlChanged {
+        /// Which.
+        target: Target,
+        /// Before.
+        from: Mode,
+        /// From now on.
+        mode: Mode,
+        /// Why, as the operator said.
+        reason: String,
+    },
+    /// A limit was set or removed.
+    LimitChanged {
+        /// As it is now.
+        limit: Limit,
+        /// Why, as the operator said.
+        reason: String,
     },
 }
 

@@ -3,10 +3,12 @@
 //! [`work`] is between a worker and the coordinator, [`submit`] and [`view`] between people's
 //! clients and the coordinator, [`event`] is the live stream, [`problem`] every refusal.
 
+pub mod control;
 pub mod event;
 pub mod problem;
 pub mod submit;
 pub mod view;
+pub mod why;
 pub mod work;
 
 /// The version of the protocol; a worker and a coordinator must agree on it.

@@ -1,6 +1,6 @@
 //! Handing in assets, and what operators ask for.
 
-use crate::model::{AssetName, Checksum, JobId, PipelineId};
+use crate::model::{AssetName, Checksum, JobId, Name, PipelineId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -28,6 +28,12 @@ pub struct Submission {
     pub settings: BTreeMap<String, String>,
     /// Who submits, for the audit.
     pub actor: String,
+    /// Whose share of the farm it uses; none means `default`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<Name>,
+    /// 0 to 9, the highest first; none means 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
 }
 
 /// One file of a submission.

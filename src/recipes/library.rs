@@ -1,7 +1,7 @@
 //! Finds recipes: the shipped ones first, a user's own beside them.
 
-use super::{Recipe, SettingError};
-use crate::model::Stage;
+use super::{Recipe, SettingError, StageRule};
+use crate::model::{Stage, limits};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +39,17 @@ pub enum LibraryError {
     StageOrder {
         /// Where.
         path: PathBuf,
+    },
+    /// A stage names more limits than are kept.
+    #[error(
+        "a recipe's stage {stage} names too many semaphores or rates: at most {max} of each. In {path}",
+        max = limits::NEEDS_PER_STAGE
+    )]
+    TooManyLimits {
+        /// Where.
+        path: PathBuf,
+        /// Which.
+        stage: Stage,
     },
     /// A setting is out of bounds.
     #[error("a recipe's {source}. In {path}")]
@@ -115,6 +126,11 @@ fn parse(text: &str, path: &Path) -> Result<Recipe, LibraryError> {
     if !(ordered && framed) {
         return Err(LibraryError::StageOrder { path: path.to_owned() });
     }
+    let most = limits::NEEDS_PER_STAGE;
+    let crowded = |rule: &&StageRule| rule.semaphores.len() > most || rule.rates.len() > most;
+    if let Some(rule) = recipe.stages.iter().find(crowded) {
+        return Err(LibraryError::TooManyLimits { path: path.to_owned(), stage: rule.stage });
+    }
     recipe
         .settings
         .check()
@@ -140,6 +156,27 @@ mod tests {
             error.as_ref().is_err_and(|text| text.contains("line 3") && text.contains("colour")),
             "{error:?}"
         );
+    }
+
+    const WHOLE: &str = "name='x'\ndescription='x'\n[[stages]]\nstage='ingest'\n\
+        [[stages]]\nstage='inspect'\n[[stages]]\nstage='publish'\n[[stages]]\nstage='cleanup'\n";
+
+    #[test]
+    fn a_stage_names_its_limits_and_without_any_the_profile_stays() {
+        let plain = parse(WHOLE, Path::new("x")).unwrap();
+        let text = serde_json::to_string(&plain).unwrap();
+        assert!(!text.contains("semaphores") && !text.contains("rates"), "{text}");
+        let with = format!("{WHOLE}semaphores = ['licence.ffmpeg']\nrates = ['storage']\n");
+        let with = parse(&with, Path::new("x")).unwrap();
+        let rule = with.rule(Stage::Cleanup).unwrap();
+        assert!(rule.semaphores.contains(&"licence.ffmpeg".parse().unwrap()));
+        assert_eq!(rule.rates.len(), 1);
+        let names: Vec<_> = (0..=limits::NEEDS_PER_STAGE).map(|n| format!("'s{n}'")).collect();
+        let many = format!("{WHOLE}semaphores = [{}]\n", names.join(", "));
+        assert!(matches!(
+            parse(&many, Path::new("x")),
+            Err(LibraryError::TooManyLimits { stage: Stage::Cleanup, .. })
+        ));
     }
 
     #[test]

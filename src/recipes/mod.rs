@@ -8,8 +8,9 @@ pub mod settings;
 pub use library::{Library, LibraryError};
 pub use settings::{FilmPolicy, SettingError, Settings};
 
-use crate::model::{AssetKind, Checksum, Stage};
+use crate::model::{AssetKind, Checksum, Name, Stage};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use utoipa::ToSchema;
 
 /// One way through the stages. Frozen into each pipeline at its creation.
@@ -45,6 +46,12 @@ pub struct StageRule {
     /// Address space of the process that reads foreign files, in MiB; 0 means no limit.
     #[serde(default)]
     pub memory_mib: u64,
+    /// Semaphores that an attempt holds while it runs: `licence.ffmpeg`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub semaphores: BTreeSet<Name>,
+    /// Rates that an attempt takes a token of when it is handed out.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub rates: BTreeSet<Name>,
 }
 
 fn default_timeout_s() -> u64 {

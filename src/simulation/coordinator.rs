@@ -78,8 +78,8 @@ impl Coordinator {
                 Ok(Answer::Done)
             }
             Request::Beat { session, running } => {
-                let stop = keeping::beat(store, &self.leases, &session, &running, mono_ms).await?;
-                Ok(Answer::Beaten { stop, lease_ms: limits::LEASE_MS })
+                let told = keeping::beat(store, &self.leases, &session, &running, mono_ms).await?;
+                Ok(Answer::Beaten { stop: told.stop, lease_ms: limits::LEASE_MS })
             }
             Request::Claim { session, max_jobs } => {
                 let live = {
@@ -129,9 +129,7 @@ impl Coordinator {
 }
 
 /// The result of a call to an inline store.
-pub(super) fn ready<T>(
-    call: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
+pub(super) fn ready<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
     let mut call = std::pin::pin!(call);
     match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,

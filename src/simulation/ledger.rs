@@ -80,7 +80,9 @@ impl Ledger {
                 let twice = self.pipelines.insert(pipeline.id, new).is_some();
                 ensure(!twice, || format!("pipeline {} was created twice", pipeline.id))
             }
-            Change::PipelineChanged { pipeline, status, .. } => self.pipeline_to(*pipeline, *status),
+            Change::PipelineChanged { pipeline, status, .. } => {
+                self.pipeline_to(*pipeline, *status)
+            }
             Change::JobCreated { job, pipeline, .. } => self.job_created(*job, *pipeline),
             Change::JobChanged { .. } => self.job_changed(&event.change, event.at_ms),
             Change::DeadLetterSettled { job, replayed_as, .. } => {
@@ -88,7 +90,9 @@ impl Ledger {
                 let known = replayed_as.is_none_or(|new| self.jobs.contains_key(&new));
                 ensure(known, || format!("job {job} is replayed by a job that is not there"))
             }
-            Change::Published { pipeline, generation, .. } => self.published(*pipeline, *generation),
+            Change::Published { pipeline, generation, .. } => {
+                self.published(*pipeline, *generation)
+            }
             Change::Exported { pipeline, .. } => {
                 let row = self.pipelines.get_mut(pipeline).ok_or("an unknown pipeline exports")?;
                 let twice = std::mem::replace(&mut row.exported, true);
@@ -220,9 +224,10 @@ impl Ledger {
             (Request::Submit(_), Answer::Submitted(pipeline)) => {
                 self.pipelines.contains_key(pipeline)
             }
-            (Request::Cancel(pipeline), _) => {
-                self.pipelines.get(pipeline).is_some_and(|row| row.status != PipelineStatus::Running)
-            }
+            (Request::Cancel(pipeline), _) => self
+                .pipelines
+                .get(pipeline)
+                .is_some_and(|row| row.status != PipelineStatus::Running),
             (Request::Replay(job), Answer::Replayed(new)) => {
                 self.jobs.contains_key(new) && self.settled.contains(job)
             }
@@ -234,11 +239,7 @@ impl Ledger {
 
     /// Jobs in these states.
     pub(super) fn jobs_in(&self, states: &[JobState]) -> Vec<JobId> {
-        self.jobs
-            .iter()
-            .filter(|(_, job)| states.contains(&job.state))
-            .map(|(id, _)| *id)
-            .collect()
+        self.jobs.iter().filter(|(_, job)| states.contains(&job.state)).map(|(id, _)| *id).collect()
     }
 
     /// Pipelines of this status.
@@ -262,7 +263,10 @@ impl Ledger {
             row.status == PipelineStatus::Running || (row.published && !row.exported)
         });
         running.map(|(id, row)| {
-            format!("pipeline {id} is {}, published {}, exported {}", row.status, row.published, row.exported)
+            format!(
+                "pipeline {id} is {}, published {}, exported {}",
+                row.status, row.published, row.exported
+            )
         })
     }
 }

@@ -87,6 +87,8 @@ pub(super) fn submission(random: &mut Random, content: u64) -> Option<Submission
         missing: Vec::new(),
         recipe: None,
         settings: BTreeMap::new(),
+        project: None,
+        priority: None,
         actor: "operator".into(),
     })
 }

@@ -4,13 +4,14 @@
 use super::StoreError;
 use super::audit;
 use super::columns::from_json;
-use super::transition::count;
+use super::lanes;
+use super::transition::{count, count_queued};
 use super::writer::Tx;
 use crate::model::{
-    AssetKind, AssetName, Checksum, Chunk, JobId, PipelineId, PipelineStatus, Stage, StageStatus,
-    TraceId,
+    AssetKind, AssetName, Checksum, Chunk, JobId, PipelineId, PipelineStatus, ProjectId, Stage,
+    StageStatus, TraceId,
 };
-use crate::policy::{flow, keys, matching, retry};
+use crate::policy::{flow, keys, needs, retry};
 use crate::protocol::event::Change;
 use crate::recipes::Recipe;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -35,6 +36,8 @@ pub(super) struct PipelineRow {
     pub(super) still: Option<Checksum>,
     pub(super) trace_id: TraceId,
     pub(super) source_ref: String,
+    pub(super) project: ProjectId,
+    pub(super) priority: u8,
 }
 
 /// Reads one pipeline.
@@ -43,7 +46,7 @@ pub(super) fn pipeline(db: &Connection, id: PipelineId) -> Result<PipelineRow, S
         .prepare_cached(
             "SELECT a.name, a.id, v.id, v.version, a.generation, a.published_version, v.checksum,
                 v.main_file, p.recipe, p.profile, p.kind, p.frame_count, p.status, p.still,
-                p.trace_id, p.source_ref
+                p.trace_id, p.source_ref, p.project, p.priority
              FROM pipeline p JOIN asset_version v ON v.id = p.asset_version
                 JOIN asset a ON a.id = v.asset
              WHERE p.id = ?1",
@@ -75,6 +78,8 @@ pub(super) fn pipeline(db: &Connection, id: PipelineId) -> Result<PipelineRow, S
                     still: row.get(13)?,
                     trace_id: row.get(14)?,
                     source_ref: row.get(15)?,
+                    project: row.get(16)?,
+                    priority: row.get(17)?,
                 },
             ))
         })
@@ -132,24 +137,28 @@ pub(super) fn create_job(
         chunk,
         pipeline.checksum,
     );
+    let class = lanes::class_code(tx, &needs::of(&pipeline.recipe, stage, pipeline.kind))?;
     tx.db
         .prepare_cached(
             "INSERT INTO job (pipeline, stage, chunk, queue, class, state, ready_ms,
-                idempotency_key, replay_of, created_ms, updated_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, 'queued', ?6, ?7, ?8, ?6, ?6)",
+                idempotency_key, replay_of, created_ms, updated_ms, project, priority)
+             VALUES (?1, ?2, ?3, ?4, ?5, 'queued', ?6, ?7, ?8, ?6, ?6, ?9, ?10)",
         )?
         .execute(params![
             pipeline.id,
             stage,
             chunk,
             flow::queue(stage),
-            matching::resource_class(stage, pipeline.kind).code(),
+            class,
             tx.now.wall_ms,
             key,
             replay_of,
+            pipeline.project,
+            pipeline.priority,
         ])?;
     let job = JobId(tx.db.last_insert_rowid());
     count(tx, "queued", 1)?;
+    count_queued(tx, flow::queue(stage), 1)?;
     audit::record(
         tx,
         actor,

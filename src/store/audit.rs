@@ -93,6 +93,13 @@ impl Row {
             }
             Change::WorkerJoined { .. } => Self { cause: "worker_joined", ..Self::default() },
             Change::WorkerLeft { .. } => Self { cause: "worker_left", ..Self::default() },
+            Change::ControlChanged { from, mode, .. } => Self {
+                from: Some(from.as_str()),
+                to: Some(mode.as_str()),
+                cause: "control",
+                ..Self::default()
+            },
+            Change::LimitChanged { .. } => Self { cause: "limit", ..Self::default() },
         }
     }
 }

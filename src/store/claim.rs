@@ -1,20 +1,16 @@
 //! Claiming: ready jobs become a session's, each with a new epoch.
 
-use super::columns::size_value;
+use super::columns::{size_column, size_value};
 use super::transition::{self, JobRow, With, session_worker};
 use super::writer::Tx;
-use super::{Store, StoreError, advance, sessions};
-use crate::model::{JobId, PipelineId, SessionId, Stage, Verb, limits};
-use crate::policy::matching::{self, Allowed, ResourceClass};
+use super::{Store, StoreError, advance, lanes, sessions};
+use crate::model::{PipelineId, SessionId, Stage, Verb, limits};
+use crate::policy::dispatch::{self, Lane, Pick};
+use crate::policy::gate::{Facts, Worker};
 use crate::policy::{flow, retry};
 use crate::protocol::work::{Assignment, Capabilities, InputFile, JobInput, JobLimits};
 use rusqlite::{Connection, params};
-use std::cmp::Reverse;
-
-/// Heads of one queue and resource class. A constant so that a test can ask for its plan.
-pub(super) const READY: &str = "SELECT id, priority, ready_ms FROM job
-     WHERE state = 'queued' AND queue = ?1 AND class = ?2 AND ready_ms <= ?3
-     ORDER BY priority DESC, ready_ms, id LIMIT ?4";
+use std::collections::BTreeSet;
 
 impl Store {
     /// Claims up to `max_jobs` ready jobs that the session's worker may run; may be empty.
@@ -36,52 +32,59 @@ fn claim(
     max_jobs: u32,
     live: &[Capabilities],
 ) -> Result<Vec<Assignment>, StoreError> {
-    let worker = session_worker(tx, session)?;
-    let own = sessions::open_sessions(tx.db)?
-        .into_iter()
-        .find(|record| record.id == *session)
-        .ok_or(StoreError::UnknownSession)?;
+    let name = session_worker(tx, session)?;
+    let worker = Worker {
+        mode: lanes::worker_mode(tx.db, &name)?,
+        capabilities: sessions::capabilities(tx.db, session)?,
+        // A worker asks for no more than it has free slots.
+        busy: 0,
+        name,
+    };
     let wanted = max_jobs.min(limits::JOBS_PER_CLAIM);
-    let actor = sessions::actor(&worker);
-    let with = With { claimed_by: Some((session, &worker)), ..With::default() };
-    ready(tx, &own.capabilities, live, wanted)?
+    let mut lanes = lanes::all(tx.db, wanted)?;
+    if lanes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut facts = lanes::facts(tx.db, lanes.iter().map(|lane| (&lane.needs, lane.project)))?;
+    let picks = dispatch::pick(&mut lanes, &mut facts, &worker, live, wanted, tx.now.wall_ms);
+    use_up(tx, &lanes, &picks, &facts)?;
+    let actor = sessions::actor(&worker.name);
+    let with = With { claimed_by: Some((session, &worker.name)), ..With::default() };
+    picks
         .into_iter()
-        .map(|job| {
-            let row = transition::job(tx, job)?;
+        .map(|pick| {
+            let row = transition::job(tx, pick.job)?;
             let row = transition::apply(tx, &row, Verb::Claim, &actor, with)?;
             assignment(tx, &row)
         })
         .collect()
 }
 
-/// The best ready jobs: by priority, then later stages first so that pipelines end before new
-/// ones begin, then by age.
-fn ready(
-    tx: &Tx<'_>,
-    own: &Capabilities,
-    live: &[Capabilities],
-    wanted: u32,
-) -> Result<Vec<JobId>, StoreError> {
-    let mut heads: Vec<(Reverse<i64>, Reverse<Stage>, i64, JobId)> = Vec::new();
-    let mut query = tx.db.prepare_cached(READY)?;
-    for stage in Stage::ALL {
-        for class in ResourceClass::ALL {
-            let until = match matching::allowed(class, own, live, tx.now.wall_ms) {
-                Allowed::All => i64::MAX,
-                Allowed::ReadySince { wall_ms } => wall_ms,
-            };
-            let rows = query
-                .query_map(params![flow::queue(stage), class.code(), until, wanted], |row| {
-                    Ok((Reverse(row.get(1)?), Reverse(stage), row.get(2)?, row.get(0)?))
-                })?;
-            for row in rows {
-                heads.push(row?);
-            }
+/// Writes what the picked jobs took of the rates and of their projects' turns. The semaphores
+/// follow the leases by themselves.
+fn use_up(tx: &Tx<'_>, lanes: &[Lane], picks: &[Pick], facts: &Facts) -> Result<(), StoreError> {
+    let picked: Vec<&Lane> = picks.iter().filter_map(|pick| lanes.get(pick.lane)).collect();
+    if picked.is_empty() {
+        return Ok(());
+    }
+    let rates: BTreeSet<_> = picked.iter().flat_map(|lane| &lane.needs.rates).collect();
+    for name in rates {
+        if let Some((_, bucket)) = facts.rates.get(name) {
+            tx.db
+                .prepare_cached("UPDATE rate_limit SET level = ?1, at_ms = ?2 WHERE name = ?3")?
+                .execute(params![size_column(bucket.level), bucket.at_ms, name])?;
         }
     }
-    heads.sort_unstable();
-    heads.truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
-    Ok(heads.into_iter().map(|(_, _, _, job)| job).collect())
+    let projects: BTreeSet<_> = picked.iter().map(|lane| lane.project).collect();
+    for id in projects {
+        if let Some(project) = facts.projects.get(&id) {
+            tx.db
+                .prepare_cached("UPDATE project SET pass = ?1 WHERE id = ?2")?
+                .execute(params![project.pass, id])?;
+        }
+    }
+    tx.db.prepare_cached("UPDATE fair_share SET pass = ?1")?.execute([facts.farm_pass])?;
+    Ok(())
 }
 
 fn assignment(tx: &Tx<'_>, job: &JobRow) -> Result<Assignment, StoreError> {

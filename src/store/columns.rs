@@ -2,8 +2,8 @@
 
 use super::StoreError;
 use crate::model::{
-    AssetKind, AssetName, Checksum, Chunk, Epoch, ErrorClass, JobId, JobState, PipelineId,
-    PipelineStatus, Reason, SessionId, Stage, StageStatus, TraceId,
+    AssetKind, AssetName, Checksum, Chunk, Epoch, ErrorClass, JobId, JobState, Mode, Name,
+    PipelineId, PipelineStatus, ProjectId, Reason, SessionId, Stage, StageStatus, TraceId,
 };
 use crate::protocol::view::AttemptOutcome;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
@@ -23,7 +23,7 @@ macro_rules! number_column {
     )+ };
 }
 
-number_column!(PipelineId, JobId, Epoch);
+number_column!(PipelineId, JobId, ProjectId, Epoch);
 
 macro_rules! text_column {
     ($($name:ident: $parse:expr;)+) => { $(
@@ -55,6 +55,8 @@ text_column! {
     SessionId: Self::parse;
     TraceId: Self::parse;
     AttemptOutcome: Self::parse;
+    Mode: Self::parse;
+    Name: |text| text.parse().ok();
 }
 
 impl ToSql for Reason {

@@ -1,7 +1,7 @@
 //! The truth: SQLite. One writer thread, few readers, every verb one transaction.
 //!
 //! SQL stays in this folder. Each group of verbs has its own file: `submit`, `sessions`,
-//! `claim`, `report`, `operate`, `publish` and `views` (reading). Every change of a
+//! `claim`, `report`, `operate`, `controls`, `flow_limits`, `publish`, `explain` and `views` (reading). Every change of a
 //! job's state goes through `transition`, every move of a pipeline through `advance`, every
 //! change leaves a row in `audit`.
 
@@ -12,6 +12,10 @@ mod claim;
 mod columns;
 mod connection;
 mod inline;
+mod controls;
+mod explain;
+mod flow_limits;
+mod lanes;
 mod operate;
 mod publish;
 mod reader;
@@ -64,6 +68,16 @@ pub enum StoreError {
     /// Too much work waits.
     #[error("the store has {0} operations waiting: try again in a moment")]
     Busy(usize),
+    /// As many jobs wait in a queue as may.
+    #[error("queue {queue} is full: {queued} jobs wait, its limit is {max_queued}")]
+    QueueFull {
+        /// Which.
+        queue: String,
+        /// Jobs that wait.
+        queued: u64,
+        /// Jobs that may wait.
+        max_queued: u64,
+    },
     /// The disk is full.
     #[error("the database cannot grow: free space on the farm's disk")]
     DiskFull,

@@ -42,7 +42,7 @@ impl Store {
     }
 }
 
-fn named(actor: &str, reason: &str) -> String {
+pub(super) fn named(actor: &str, reason: &str) -> String {
     if reason.is_empty() {
         format!("operator {actor}")
     } else {

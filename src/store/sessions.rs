@@ -146,6 +146,18 @@ pub(super) fn held(db: &Connection, session: &SessionId) -> Result<Vec<(JobId, u
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// What the worker of an open session can do.
+pub(super) fn capabilities(
+    db: &Connection,
+    session: &SessionId,
+) -> Result<Capabilities, StoreError> {
+    let text: Option<String> = db
+        .prepare_cached("SELECT capabilities FROM session WHERE id = ?1 AND closed_ms IS NULL")?
+        .query_row([session], |row| row.get(0))
+        .optional()?;
+    from_json(&text.ok_or(StoreError::UnknownSession)?)
+}
+
 /// Open sessions, oldest first.
 pub(super) fn open_sessions(db: &Connection) -> Result<Vec<SessionRecord>, StoreError> {
     let mut query = db.prepare_cached(

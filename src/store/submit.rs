@@ -4,8 +4,9 @@ use super::audit;
 use super::columns::{size_column, to_json};
 use super::transition::count;
 use super::writer::Tx;
-use super::{Store, StoreError, advance, views};
-use crate::model::{AssetKind, PipelineId, PipelineStatus, Stage, TraceId};
+use super::{Store, StoreError, advance, flow_limits, views};
+use crate::model::limits::{DEFAULT_PRIORITY, HIGHEST_PRIORITY};
+use crate::model::{AssetKind, PipelineId, PipelineStatus, ProjectId, Stage, TraceId};
 use crate::policy::keys;
 use crate::protocol::event::Change;
 use crate::protocol::submit::{Submission, SubmitOutcome, Submitted};
@@ -55,8 +56,10 @@ fn submit(
     if let Some((pipeline, outcome)) = same_work(tx, version.id, &profile)? {
         return Ok(found(pipeline, outcome));
     }
-    let pipeline = create_pipeline(tx, submission, recipe, &profile, version.id, trace)?;
     let actor = format!("operator {}", submission.actor);
+    flow_limits::admit(tx, recipe)?;
+    let project = flow_limits::project(tx, submission.project.as_ref(), &actor)?;
+    let pipeline = create_pipeline(tx, submission, recipe, &profile, version.id, trace, project)?;
     let change = Change::PipelineCreated { pipeline: views::pipeline_view(tx.db, pipeline)? };
     audit::record(tx, &actor, &change)?;
     advance::begin(tx, &advance::pipeline(tx.db, pipeline)?, first, &actor)?;
@@ -142,12 +145,19 @@ fn create_pipeline(
     profile: &str,
     version: i64,
     trace: &TraceId,
+    project: ProjectId,
 ) -> Result<PipelineId, StoreError> {
+    let priority = submission.priority.unwrap_or(DEFAULT_PRIORITY);
+    if priority > HIGHEST_PRIORITY {
+        return Err(StoreError::Invalid(format!(
+            "a priority is 0 to {HIGHEST_PRIORITY}, not {priority}"
+        )));
+    }
     tx.db
         .prepare_cached(
             "INSERT INTO pipeline (asset_version, recipe_name, recipe, profile, status, trace_id,
-                source_ref, created_ms, kind)
-             VALUES (?1, ?2, ?3, ?4, 'running', ?5, ?6, ?7, ?8)",
+                source_ref, created_ms, kind, project, priority)
+             VALUES (?1, ?2, ?3, ?4, 'running', ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
             version,
@@ -158,6 +168,8 @@ fn create_pipeline(
             submission.source_ref,
             tx.now.wall_ms,
             submission.sequence.then_some(AssetKind::Sequence),
+            project,
+            priority,
         ])?;
     let pipeline = PipelineId(tx.db.last_insert_rowid());
     count(tx, "pipelines", 1)?;

@@ -23,6 +23,7 @@ pub(super) struct JobRow {
     pub(super) session: Option<SessionId>,
     pub(super) worker: Option<String>,
     pub(super) idempotency_key: String,
+    pub(super) queue: String,
 }
 
 /// Reads one job.
@@ -30,7 +31,7 @@ pub(super) fn job(tx: &Tx<'_>, id: JobId) -> Result<JobRow, StoreError> {
     tx.db
         .prepare_cached(
             "SELECT j.id, j.pipeline, j.stage, j.chunk, j.state, j.attempt, j.epoch, j.session,
-                s.worker, j.idempotency_key
+                s.worker, j.idempotency_key, j.queue
              FROM job j LEFT JOIN session s ON s.id = j.session WHERE j.id = ?1",
         )?
         .query_row([id], |row| {
@@ -45,6 +46,7 @@ pub(super) fn job(tx: &Tx<'_>, id: JobId) -> Result<JobRow, StoreError> {
                 session: row.get(7)?,
                 worker: row.get(8)?,
                 idempotency_key: row.get(9)?,
+                queue: row.get(10)?,
             })
         })
         .optional()?
@@ -102,8 +104,9 @@ pub(super) fn apply(
     })?;
     let after = changed(row, verb, to, with);
     write(tx, row, &after, with.run_at_ms)?;
-    count(tx, row.state.as_str(), -1)?;
-    count(tx, to.as_str(), 1)?;
+    count_state(tx, row, row.state, -1)?;
+    count_state(tx, row, to, 1)?;
+    semaphores_follow(tx, row, &after)?;
     attempt_follows(tx, row, &after, verb, with)?;
     let holder = if to.is_leased() { &after } else { row };
     audit::record(
@@ -176,6 +179,26 @@ fn write(
     if rows == 1 { Ok(()) } else { Err(StoreError::Superseded(before.id)) }
 }
 
+/// The semaphores that the job needs are held exactly as long as its lease, whatever ends it.
+fn semaphores_follow(tx: &Tx<'_>, before: &JobRow, after: &JobRow) -> Result<(), StoreError> {
+    match (before.state.is_leased(), after.state.is_leased()) {
+        (false, true) => tx
+            .db
+            .prepare_cached(
+                "INSERT INTO semaphore_holder (semaphore, job, epoch)
+                 SELECT c.semaphore, j.id, ?2 FROM job j JOIN class_semaphore c ON c.class = j.class
+                 WHERE j.id = ?1",
+            )?
+            .execute(params![after.id, after.epoch])?,
+        (true, false) => tx
+            .db
+            .prepare_cached("DELETE FROM semaphore_holder WHERE job = ?1 AND epoch = ?2")?
+            .execute(params![before.id, before.epoch])?,
+        _ => 0,
+    };
+    Ok(())
+}
+
 /// The attempt's row begins with the claim and ends with whatever ends the lease.
 fn attempt_follows(
     tx: &Tx<'_>,
@@ -239,6 +262,17 @@ fn attempt_follows(
 pub(super) fn is_loss(failure: &Failure) -> bool {
     use crate::model::Reason;
     matches!(failure.reason, Reason::LeaseLost | Reason::WorkerPoisoned)
+}
+
+/// Counts a job in or out of a state, and out of or into its queue.
+fn count_state(tx: &Tx<'_>, row: &JobRow, state: JobState, change: i64) -> Result<(), StoreError> {
+    count(tx, state.as_str(), change)?;
+    if state == JobState::Queued { count_queued(tx, &row.queue, change) } else { Ok(()) }
+}
+
+/// Counts jobs that wait in one queue.
+pub(super) fn count_queued(tx: &Tx<'_>, queue: &str, change: i64) -> Result<(), StoreError> {
+    count(tx, &format!("queued/{queue}"), change)
 }
 
 /// Adds to a kept counter; requests never count rows.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every route, its parameters as `{}`.
-const ROUTES: [(&str, &str); 30] = [
+const ROUTES: [(&str, &str); 35] = [
     ("POST", "/v1/sessions"),
     ("DELETE", "/v1/sessions/{}"),
     ("POST", "/v1/sessions/{}/heartbeat"),
@@ -34,6 +34,11 @@ const ROUTES: [(&str, &str); 30] = [
     ("GET", "/v1/dead-letters"),
     ("POST", "/v1/dead-letters/{}/replay"),
     ("POST", "/v1/dead-letters/{}/dismiss"),
+    ("GET", "/v1/controls"),
+    ("PUT", "/v1/controls"),
+    ("GET", "/v1/limits"),
+    ("PUT", "/v1/limits"),
+    ("GET", "/v1/jobs/{}/why"),
     ("GET", "/v1/workers"),
     ("GET", "/v1/snapshot"),
     ("GET", "/v1/status"),
@@ -129,6 +134,7 @@ async fn what_is_not_there_is_a_problem_with_404() {
     for (verb, route) in [
         ("GET", "/v1/jobs/{}"),
         ("GET", "/v1/jobs/{}/log"),
+        ("GET", "/v1/jobs/{}/why"),
         ("GET", "/v1/pipelines/{}"),
         ("POST", "/v1/pipelines/{}/cancel"),
         ("POST", "/v1/dead-letters/{}/replay"),
@@ -229,6 +235,8 @@ async fn a_submission_that_cannot_be_done_is_refused_whole() {
         recipe: None,
         settings: BTreeMap::new(),
         actor: "operator test".to_owned(),
+        project: None,
+        priority: None,
     };
     let (status, refusal) = farm.refused("/v1/pipelines", &good).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "the bytes are not there: {refusal:?}");

@@ -49,8 +49,8 @@ async fn help_tells_every_command() {
     let farm = Farm::new("help");
     let help = farm.run(["--help"]).await.expect_code(0).stdout;
     for command in [
-        "demo", "serve", "worker", "submit", "ls", "show", "logs", "cancel", "replay", "workers",
-        "dead", "doctor",
+        "demo", "serve", "worker", "submit", "ls", "show", "logs", "cancel", "replay", "why",
+        "pause", "resume", "drain", "limits", "workers", "dead", "doctor",
     ] {
         assert!(help.contains(command), "{command} is missing in\n{help}");
         let own = farm.run([command, "--help"]).await.expect_code(0).stdout;

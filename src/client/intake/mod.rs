@@ -9,7 +9,7 @@ mod plan;
 
 use super::error::ClientError;
 use super::http::Client;
-use crate::model::{AssetName, Reason, limits};
+use crate::model::{AssetName, Name, Reason, limits};
 use crate::protocol::problem::ProblemCode;
 use crate::protocol::submit::{MissingFile, SourceFile, Submission, Submitted};
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -34,6 +34,10 @@ pub struct Handover {
     pub separate: bool,
     /// Who hands in, for the audit.
     pub actor: String,
+    /// Whose share of the farm it uses; none means the default project.
+    pub project: Option<Name>,
+    /// 0 to 9; none means the default.
+    pub priority: Option<u8>,
     /// Largest single file, in bytes.
     pub file_limit_bytes: u64,
 }
@@ -48,6 +52,8 @@ impl Handover {
             name: None,
             separate: false,
             actor: super::actor(),
+            project: None,
+            priority: None,
             file_limit_bytes: limits::SOURCE_FILE_BYTES,
         }
     }
@@ -180,6 +186,8 @@ async fn hand_in_one(
         recipe: handover.recipe.clone(),
         settings: handover.settings.clone(),
         actor: handover.actor.clone(),
+        project: handover.project.clone(),
+        priority: handover.priority,
     };
     Ok(client.submit(&submission).await?)
 }

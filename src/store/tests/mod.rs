@@ -1,20 +1,25 @@
 //! Tests of the verbs on a real database, with a clock that the test moves.
 
+mod controls;
+mod explain;
 mod fencing;
 mod flow;
+mod semaphores;
+mod sharing;
 mod retries;
 mod writing;
 
 use super::{Page, SessionRecord, Store};
 use crate::clock::Clock;
-use crate::model::{AssetKind, Checksum, JobState, Now, SessionId, Stage, state};
+use crate::model::{AssetKind, Checksum, Epoch, JobId, JobState, Now, SessionId, Stage, state};
 use crate::protocol::event::Change;
 use crate::protocol::submit::{SourceFile, Submission, Submitted};
+use crate::protocol::view::JobView;
 use crate::protocol::work::{
     Assignment, Capabilities, Completion, Failure, Fence, OutputFile, StageReport,
 };
 use crate::recipes::{Library, Recipe};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
@@ -42,6 +47,12 @@ impl Farm {
         let clock = Arc::new(TestClock(Mutex::new(now)));
         let store = Store::open(folder.path(), Arc::clone(&clock) as Arc<dyn Clock>).unwrap();
         Self { folder, clock, store, sessions: 0 }
+    }
+
+    /// Opens the farm's folder again, after the store was closed.
+    pub(super) fn reopen(&mut self) {
+        let clock = Arc::clone(&self.clock) as Arc<dyn Clock>;
+        self.store = Store::open(self.folder.path(), clock).unwrap();
     }
 
     pub(super) fn pass_ms(&self, ms: i64) {
@@ -145,10 +156,44 @@ impl Farm {
         let letters =
             self.store.dead_letters(false, Page { before: None, limit: 1_000 }).await.unwrap();
         assert_eq!(kept.dead_letters, letters.len() as u64);
+        self.check_flow(&jobs).await;
         let mut live = BTreeMap::new();
         for job in jobs.iter().filter(|job| !job.state.is_terminal()) {
             let key = self.store.job(job.id).await.unwrap().idempotency_key;
             assert_eq!(live.insert(key, job.id), None, "one live job an effect");
+        }
+    }
+}
+
+impl Farm {
+    /// Every semaphore is held by exactly the leased jobs that need it, by their present claims;
+    /// every queue's count is that of its jobs.
+    async fn check_flow(&self, jobs: &[JobView]) {
+        let limits = self.store.limits().await.unwrap();
+        let mut held = BTreeSet::new();
+        for semaphore in &limits.semaphores {
+            assert_eq!(semaphore.held as usize, semaphore.holders.len());
+            for holder in &semaphore.holders {
+                held.insert((semaphore.name.to_string(), holder.job, holder.epoch));
+            }
+        }
+        let db = rusqlite::Connection::open(self.folder.path().join("sawah.db")).unwrap();
+        let mut query = db
+            .prepare(
+                "SELECT c.semaphore, j.id, j.epoch FROM job j
+                 JOIN class_semaphore c ON c.class = j.class
+                 WHERE j.state IN ('claimed', 'processing')",
+            )
+            .unwrap();
+        let needed = query
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .unwrap()
+            .collect::<Result<BTreeSet<(String, JobId, Epoch)>, _>>()
+            .unwrap();
+        assert_eq!(held, needed, "holders are the leased jobs that need the semaphore");
+        for queue in &limits.queues {
+            let waits = |job: &&JobView| job.state == JobState::Queued && job.queue == queue.queue;
+            assert_eq!(queue.queued, jobs.iter().filter(waits).count() as u64, "{}", queue.queue);
         }
     }
 }
@@ -185,6 +230,8 @@ pub(super) fn submission(asset: &str, content: &str) -> Submission {
         recipe: None,
         settings: BTreeMap::new(),
         actor: "ana".into(),
+        project: None,
+        priority: None,
     }
 }
 

@@ -1,6 +1,6 @@
 use super::{Farm, recipe, submission};
 use crate::clock::Clock;
-use crate::store::{Page, Store, StoreError, claim, connection};
+use crate::store::{Page, Store, StoreError, connection, lanes};
 use std::sync::Arc;
 
 #[tokio::test]
@@ -62,13 +62,60 @@ async fn a_commit_wakes_those_who_wait_for_it() {
 fn a_claim_reads_only_the_index_of_ready_jobs() {
     let farm = tempfile::tempdir().unwrap();
     let db = connection::writer(farm.path()).unwrap();
-    let plan: Vec<String> = db
-        .prepare(&format!("EXPLAIN QUERY PLAN {}", claim::READY))
-        .unwrap()
-        .query_map(rusqlite::params!["render.preview", 0, 0, 1], |row| row.get(3))
-        .unwrap()
-        .collect::<Result<_, _>>()
-        .unwrap();
-    assert_eq!(plan.len(), 1, "no sorting step: {plan:?}");
-    assert!(plan[0].contains("SEARCH job USING COVERING INDEX job_ready"), "{plan:?}");
+    let plan = |sql: &str| -> Vec<String> {
+        let mut query = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let nothing = vec![None::<i64>; query.parameter_count()];
+        let rows = query.query_map(rusqlite::params_from_iter(nothing), |row| row.get(3)).unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
+    };
+    let next = plan(lanes::NEXT_LANE);
+    assert_eq!(next.len(), 1, "no sorting step: {next:?}");
+    let jump =
+        "SEARCH job USING COVERING INDEX job_ready (queue=? AND (class,project,priority)>(?,?,?))";
+    assert_eq!(next[0], jump);
+    let heads = plan(lanes::HEADS);
+    assert_eq!(heads.len(), 1, "no sorting step: {heads:?}");
+    let lane = "SEARCH job USING COVERING INDEX job_ready \
+        (queue=? AND class=? AND project=? AND priority=?)";
+    assert_eq!(heads[0], lane);
+    for (sql, step) in [
+        (lanes::LEASED, "SEARCH job USING INDEX job_leased (project=?)"),
+        (lanes::HELD, "SEARCH semaphore_holder USING PRIMARY KEY (semaphore=?)"),
+    ] {
+        let plan = plan(sql);
+        assert!(plan.iter().any(|line| line == step), "{plan:?}");
+        assert!(plan.iter().all(|line| !line.contains("SCAN job")), "{plan:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_farm_of_the_first_schema_goes_on_with_what_it_has() {
+    let mut farm = Farm::open();
+    let worker = farm.worker("w1", &[]).await;
+    farm.submit("dragon", "v1").await;
+    farm.submit("gear", "v1").await;
+    farm.finish_one(&worker).await;
+    farm.store.close().await;
+    // Back to how the first schema left it.
+    let db = connection::writer(farm.folder.path()).unwrap();
+    db.execute_batch(
+        "DROP INDEX job_ready; DROP INDEX job_leased;
+         ALTER TABLE job DROP COLUMN project;
+         ALTER TABLE pipeline DROP COLUMN project; ALTER TABLE pipeline DROP COLUMN priority;
+         DROP TABLE control; DROP TABLE queue_limit; DROP TABLE semaphore;
+         DROP TABLE semaphore_holder; DROP TABLE rate_limit; DROP TABLE project;
+         DROP TABLE fair_share; DROP TABLE class_semaphore; DROP TABLE resource_class;
+         DELETE FROM counter WHERE name LIKE 'queued/%';
+         CREATE INDEX job_ready ON job (queue, class, priority DESC, ready_ms, id)
+            WHERE state = 'queued';
+         PRAGMA user_version = 1;",
+    )
+    .unwrap();
+    drop(db);
+    farm.reopen();
+    let queues = farm.store.limits().await.unwrap().queues;
+    let waiting: Vec<_> = queues.iter().map(|one| one.queued).collect();
+    assert_eq!(waiting, [1, 1, 0, 0, 0, 0, 0]);
+    assert!(!farm.run_all(&worker).await.is_empty());
+    farm.check().await;
 }

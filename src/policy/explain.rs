@@ -1,0 +1,222 @@
+//! Why a job is not running: what [`super::gate`] says, in words.
+
+use super::gate::{Facts, Hold, Worker, WorkerHold};
+use super::needs::Needs;
+use super::urgency;
+use crate::model::{JobId, JobState, Mode, Name, PipelineId, ProjectId, Stage, limits};
+use crate::protocol::control::Holder;
+use crate::protocol::why::{Why, WhyCode, WhyReason, WorkerWhy};
+use crate::protocol::work::Capabilities;
+use std::collections::BTreeMap;
+
+/// The job that is asked about.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// The job.
+    pub job: JobId,
+    /// Its pipeline.
+    pub pipeline: PipelineId,
+    /// Its stage.
+    pub stage: Stage,
+    /// Where it waits.
+    pub queue: String,
+    /// Its state.
+    pub state: JobState,
+    /// The worker that holds it.
+    pub worker: Option<String>,
+    /// When its retry is due.
+    pub run_at_ms: Option<i64>,
+    /// Since when it is ready.
+    pub ready_ms: i64,
+    /// What it asks for.
+    pub needs: Needs,
+    /// Whose it is.
+    pub project: ProjectId,
+    /// Its priority.
+    pub priority: u8,
+    /// Its place among the jobs that no limit keeps back, where it is one of them.
+    pub position: Option<u32>,
+}
+
+/// What the answer is made from besides the job.
+#[derive(Debug)]
+pub struct Scene<'a> {
+    /// What the claim's rules look at.
+    pub facts: &'a Facts,
+    /// Who holds the semaphores that the job needs.
+    pub holders: &'a BTreeMap<Name, Vec<Holder>>,
+    /// Workers with a session.
+    pub workers: &'a [Worker],
+    /// Unix milliseconds.
+    pub now_wall_ms: i64,
+}
+
+/// Everything that keeps the job from running, the widest first.
+pub fn explain(subject: &Subject, scene: &Scene<'_>) -> Why {
+    let project = scene.facts.projects.get(&subject.project);
+    let mut why = Why {
+        job: subject.job,
+        pipeline: subject.pipeline,
+        stage: subject.stage,
+        queue: subject.queue.clone(),
+        state: subject.state,
+        project: project.map_or_else(Name::default_project, |one| one.name.clone()),
+        priority: subject.priority,
+        level: subject.priority,
+        reasons: Vec::new(),
+        workers: Vec::new(),
+        position: None,
+    };
+    if subject.state.is_terminal() {
+        why.reasons.push(reason(WhyCode::Ended, format!("it has ended: it is {}", subject.state)));
+        return why;
+    }
+    if subject.state.is_leased() {
+        let worker = subject.worker.as_deref().unwrap_or("a worker that has just left");
+        why.reasons.push(reason(WhyCode::Runs, format!("it runs: {worker} has it")));
+        return why;
+    }
+    let now_ms = scene.now_wall_ms;
+    why.reasons.extend(subject.run_at_ms.map(|due_ms| retry(due_ms, now_ms)));
+    why.reasons.extend(
+        scene
+            .facts
+            .holds(&subject.queue, &subject.needs, subject.project, now_ms)
+            .map(|hold| limit(hold, subject, scene)),
+    );
+    let is_held = !why.reasons.is_empty();
+    why.workers = scene.workers.iter().map(|worker| for_worker(worker, subject, scene)).collect();
+    if why.workers.is_empty() {
+        let text = "no worker has a session: start one with 'sawah worker'";
+        why.reasons.push(reason(WhyCode::NoWorker, text));
+    }
+    if subject.state == JobState::Queued {
+        why.level = urgency::level(subject.priority, subject.ready_ms, now_ms);
+    }
+    if !is_held {
+        why.position = subject.position;
+        why.reasons.push(in_line(subject.position, &why.workers));
+    }
+    why
+}
+
+fn reason(code: WhyCode, message: impl Into<String>) -> WhyReason {
+    WhyReason { code, message: message.into(), until_ms: None, holders: Vec::new() }
+}
+
+fn retry(due_ms: i64, now_ms: i64) -> WhyReason {
+    let message = format!("its last attempt failed: the next one is due {}", soon(due_ms, now_ms));
+    WhyReason { until_ms: Some(due_ms), ..reason(WhyCode::RetryNotDue, message) }
+}
+
+fn limit(hold: Hold, subject: &Subject, scene: &Scene<'_>) -> WhyReason {
+    let queue = &subject.queue;
+    match hold {
+        Hold::Farm(Mode::Draining) => {
+            reason(WhyCode::FarmDraining, "the farm is draining: 'sawah resume' ends that")
+        }
+        Hold::Farm(_) => {
+            reason(WhyCode::FarmPaused, "the farm is paused: 'sawah resume' ends that")
+        }
+        Hold::Queue(mode) => {
+            let code =
+                if mode == Mode::Draining { WhyCode::QueueDraining } else { WhyCode::QueuePaused };
+            let text = format!("queue {queue} is {mode}: 'sawah resume --queue {queue}' ends that");
+            reason(code, text)
+        }
+        Hold::Quota { project, quota } => reason(
+            WhyCode::QuotaUsed,
+            format!("project {project} runs as many jobs as it may: {quota}"),
+        ),
+        Hold::Semaphore { name, capacity } => {
+            let holders = scene.holders.get(&name).cloned().unwrap_or_default();
+            let message = format!("semaphore {name} is full ({capacity}){}", held_by(&holders));
+            WhyReason { holders, ..reason(WhyCode::SemaphoreFull, message) }
+        }
+        Hold::Rate { name, next_ms } => {
+            let when = next_ms.map_or_else(
+                || "its rate is 0, so none will come".to_owned(),
+                |next_ms| format!("the next one comes {}", soon(next_ms, scene.now_wall_ms)),
+            );
+            let message = format!("rate {name} has no token left: {when}");
+            WhyReason { until_ms: next_ms, ..reason(WhyCode::RateLimited, message) }
+        }
+    }
+}
+
+fn held_by(holders: &[Holder]) -> String {
+    let named: Vec<_> =
+        holders.iter().map(|one| format!("job {} on {}", one.job, one.worker)).collect();
+    if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) }
+}
+
+fn for_worker(worker: &Worker, subject: &Subject, scene: &Scene<'_>) -> WorkerWhy {
+    let now_ms = scene.now_wall_ms;
+    let live: Vec<Capabilities> =
+        scene.workers.iter().map(|one| one.capabilities.clone()).collect();
+    // A retry is ready from the moment it is due.
+    let ready_ms = subject.run_at_ms.unwrap_or(subject.ready_ms);
+    let holds = worker.holds(&subject.needs, &live, ready_ms, now_ms).chain(worker.slots());
+    let reasons = holds
+        .map(|hold| match hold {
+            WorkerHold::Mode(mode) => {
+                let code = if mode == Mode::Draining {
+                    WhyCode::WorkerDraining
+                } else {
+                    WhyCode::WorkerPaused
+                };
+                let name = &worker.name;
+                reason(code, format!("it is {mode}: 'sawah resume --worker {name}' ends that"))
+            }
+            WorkerHold::GpuPreferred { until_ms } => {
+                let message = format!(
+                    "workers with a graphics adapter come first; this one may take it {}",
+                    soon(until_ms, now_ms)
+                );
+                WhyReason { until_ms: Some(until_ms), ..reason(WhyCode::GpuPreferred, message) }
+            }
+            WorkerHold::SlotsBusy { busy } => {
+                let slots = worker.capabilities.slots;
+                reason(WhyCode::SlotsBusy, format!("its slots are taken: {busy} of {slots}"))
+            }
+        })
+        .collect();
+    WorkerWhy { worker: worker.name.clone(), reasons }
+}
+
+fn in_line(position: Option<u32>, workers: &[WorkerWhy]) -> WhyReason {
+    let place = match position {
+        Some(1) => "it is next in line".to_owned(),
+        Some(position) => format!("it is in line at position {position}"),
+        None => format!("it is in line, more than {} jobs are ahead", limits::EXPLAIN_AHEAD),
+    };
+    let free = workers.iter().any(|worker| worker.reasons.is_empty());
+    let text = if free {
+        format!("nothing keeps it: {place}")
+    } else {
+        format!("no limit keeps it: {place}, for the first worker that can take it")
+    };
+    reason(WhyCode::InLine, text)
+}
+
+/// When, as people say it.
+fn soon(at_ms: i64, now_ms: i64) -> String {
+    let seconds = at_ms.saturating_sub(now_ms).max(0).saturating_add(999) / 1_000;
+    match seconds {
+        0 => "now".to_owned(),
+        1..120 => format!("in {seconds} s"),
+        _ => format!("in {} min", seconds.saturating_add(59) / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_said_shortly_and_never_too_early() {
+        let said = [0, 1, 1_000, 119_000, 120_000, 121_000].map(|ms| soon(ms, 0));
+        assert_eq!(said, ["now", "in 1 s", "in 1 s", "in 119 s", "in 2 min", "in 3 min"]);
+        assert_eq!(soon(i64::MIN, i64::MAX), "now");
+    }
+}

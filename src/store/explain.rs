@@ -1,0 +1,114 @@
+//! Reads what [`crate::policy::explain`] answers from: the facts of the claim, for one job.
+
+use super::{Store, StoreError, flow_limits, lanes, sessions};
+use crate::model::{JobId, JobState, Mode, Name, limits};
+use crate::policy::dispatch;
+use crate::policy::explain::{self, Scene, Subject};
+use crate::policy::gate::{Facts, Worker};
+use crate::policy::matching::ResourceClass;
+use crate::policy::needs::Needs;
+use crate::protocol::control::Holder;
+use crate::protocol::why::Why;
+use crate::protocol::work::Capabilities;
+use rusqlite::{Connection, OptionalExtension};
+use std::collections::BTreeMap;
+
+impl Store {
+    /// Why a job is not running: every reason, by the rules of the claim.
+    pub async fn explain(&self, job: JobId) -> Result<Why, StoreError> {
+        let now_ms = self.clock.now().wall_ms;
+        self.readers.run(move |db| why(db, job, now_ms)).await
+    }
+}
+
+fn why(db: &Connection, job: JobId, now_ms: i64) -> Result<Why, StoreError> {
+    let mut subject = subject(db, job)?;
+    let facts = if subject.state == JobState::Queued {
+        let mut all = lanes::all(db, limits::EXPLAIN_AHEAD)?;
+        let asked = all.iter().map(|lane| (&lane.needs, lane.project));
+        let own = (&subject.needs, subject.project);
+        let facts = lanes::facts(db, asked.chain([own]))?;
+        subject.position = position(&mut all, &facts, job, now_ms);
+        facts
+    } else {
+        lanes::facts(db, [(&subject.needs, subject.project)])?
+    };
+    let holders = subject
+        .needs
+        .semaphores
+        .iter()
+        .map(|name| Ok((name.clone(), flow_limits::holders(db, name)?)))
+        .collect::<Result<BTreeMap<Name, Vec<Holder>>, StoreError>>()?;
+    let workers = workers(db)?;
+    let scene = Scene { facts: &facts, holders: &holders, workers: &workers, now_wall_ms: now_ms };
+    Ok(explain::explain(&subject, &scene))
+}
+
+/// The place of a job in the order that claims take: those that a limit holds stand aside.
+fn position(all: &mut Vec<dispatch::Lane>, facts: &Facts, job: JobId, now_ms: i64) -> Option<u32> {
+    all.retain(|lane| !lane.is_held(facts, now_ms));
+    let mut open = facts.without_limits();
+    let worker = any_worker();
+    let picks = dispatch::pick(all, &mut open, &worker, &[], limits::EXPLAIN_AHEAD, now_ms);
+    let ahead = picks.iter().position(|pick| pick.job == job)?;
+    u32::try_from(ahead).ok()?.checked_add(1)
+}
+
+/// A worker that nothing is kept from.
+fn any_worker() -> Worker {
+    let capabilities = Capabilities {
+        host: String::new(),
+        os: String::new(),
+        version: String::new(),
+        cores: 0,
+        memory_bytes: 0,
+        slots: 1,
+        gpus: Vec::new(),
+        programs: Vec::new(),
+    };
+    Worker { name: String::new(), mode: Mode::Running, capabilities, busy: 0 }
+}
+
+fn subject(db: &Connection, job: JobId) -> Result<Subject, StoreError> {
+    let found = db
+        .prepare_cached(
+            "SELECT j.pipeline, j.stage, j.queue, j.state, s.worker, j.run_at_ms, j.ready_ms,
+                j.class, j.project, j.priority
+             FROM job j LEFT JOIN session s ON s.id = j.session WHERE j.id = ?1",
+        )?
+        .query_row([job], |row| {
+            let subject = Subject {
+                job,
+                pipeline: row.get(0)?,
+                stage: row.get(1)?,
+                queue: row.get(2)?,
+                state: row.get(3)?,
+                worker: row.get(4)?,
+                run_at_ms: row.get(5)?,
+                ready_ms: row.get(6)?,
+                needs: Needs::only(ResourceClass::Any),
+                project: row.get(8)?,
+                priority: row.get(9)?,
+                position: None,
+            };
+            Ok((subject, row.get(7)?))
+        })
+        .optional()?;
+    let (subject, class) = found.ok_or_else(|| StoreError::NotFound(format!("job {job}")))?;
+    Ok(Subject { needs: lanes::class_needs(db, class)?, ..subject })
+}
+
+fn workers(db: &Connection) -> Result<Vec<Worker>, StoreError> {
+    sessions::open_sessions(db)?
+        .into_iter()
+        .map(|record| {
+            let busy = sessions::held(db, &record.id)?.len();
+            Ok(Worker {
+                mode: lanes::worker_mode(db, &record.worker)?,
+                name: record.worker,
+                capabilities: record.capabilities,
+                busy: u32::try_from(busy).unwrap_or(u32::MAX),
+            })
+        })
+        .collect()
+}

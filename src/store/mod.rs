@@ -28,6 +28,8 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub use controls::Told;
+
 use crate::clock::Clock;
 use crate::model::{AssetName, JobId, PipelineId, SessionId};
 use crate::protocol::view::PublishedFile;

@@ -31,7 +31,7 @@ impl Store {
         reason: &str,
     ) -> Result<ControlView, StoreError> {
         let (actor, reason) = (actor.to_owned(), reason.to_owned());
-        self.writer.run(move |tx| set(tx, target, mode, &actor, &reason)).await
+        self.writer.run(move |tx| set(tx, &target, mode, &actor, &reason)).await
     }
 
     /// All that is paused or draining.
@@ -128,14 +128,14 @@ fn find(db: &Connection, target: &Target) -> Result<Option<ControlView>, StoreEr
 
 fn set(
     tx: &Tx<'_>,
-    target: Target,
+    target: &Target,
     mode: Mode,
     actor: &str,
     reason: &str,
 ) -> Result<ControlView, StoreError> {
-    check(&target)?;
-    let from = find(tx.db, &target)?.map_or(Mode::Running, |view| view.mode);
-    let (scope, name) = key(&target);
+    check(target)?;
+    let from = find(tx.db, target)?.map_or(Mode::Running, |view| view.mode);
+    let (scope, name) = key(target);
     if from != mode {
         if mode == Mode::Running {
             tx.db
@@ -164,7 +164,7 @@ fn set(
         since_ms: None,
         running: 0,
     };
-    with_running(tx.db, find(tx.db, &target)?.unwrap_or(running))
+    with_running(tx.db, find(tx.db, target)?.unwrap_or(running))
 }
 
 fn room(db: &Connection) -> Result<(), StoreError> {

@@ -33,6 +33,7 @@ mod tests;
 
 pub use batch::CrashPoint;
 pub use inline::InlineControl;
+pub use controls::Told;
 
 use crate::clock::Clock;
 use crate::model::{AssetName, JobId, PipelineId, SessionId};

@@ -17,6 +17,7 @@ mod api;
 mod bad_input;
 mod commands;
 mod demo;
+mod flow;
 mod kill_serve;
 mod kill_worker;
 mod retry;

@@ -16,7 +16,7 @@ use sawah::protocol::work::{
     RunningJob, SessionOpened, StageReport,
 };
 
-async fn open_session(farm: &Farm, worker: &str) -> SessionOpened {
+pub(crate) async fn open_session(farm: &Farm, worker: &str) -> SessionOpened {
     let capabilities = Capabilities {
         host: "test".to_owned(),
         os: "linux".to_owned(),

@@ -3,7 +3,7 @@
 
 use super::message::{Answer, Reply, Request};
 use crate::model::{
-    AssetName, Epoch, JobId, JobState, PipelineId, PipelineStatus, SessionId, Verb, state,
+    AssetName, Epoch, JobId, JobState, PipelineId, PipelineStatus, Reason, SessionId, Verb, state,
 };
 use crate::policy::retry;
 use crate::protocol::event::{Change, Event};
@@ -129,7 +129,7 @@ impl Ledger {
 
     fn job_changed(&mut self, change: &Change, at_ms: i64) -> Broken {
         let Change::JobChanged {
-            job: id, from, to, verb, attempt, epoch, session, run_at_ms, ..
+            job: id, from, to, verb, attempt, epoch, session, run_at_ms, failure, ..
         } = change
         else {
             return Ok(());
@@ -156,7 +156,11 @@ impl Ledger {
         job.state = *to;
         job.epoch = *epoch;
         job.session = if to.is_leased() { session.clone() } else { None };
-        self.verbs.insert((*id, epoch.0, verb.as_str()));
+        // A lost attempt was not reported by its worker: a late report of it is stale.
+        let lost = failure.as_ref().is_some_and(|failure| {
+            matches!(failure.reason, Reason::LeaseLost | Reason::WorkerPoisoned)
+        });
+        self.verbs.insert((*id, epoch.0, if lost { "lost" } else { verb.as_str() }));
         if let (Verb::Claim, Some(session)) = (verb, session) {
             self.claims.insert((*id, epoch.0), session.clone());
         }

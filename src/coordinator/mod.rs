@@ -6,6 +6,7 @@ pub mod auth;
 pub mod leases;
 pub mod runtime_file;
 mod artifacts;
+mod batches;
 mod claim;
 mod dead_letters;
 mod events;

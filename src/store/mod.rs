@@ -20,9 +20,12 @@ mod submit;
 mod transition;
 mod views;
 mod writer;
+mod yardstick;
 
 #[cfg(test)]
 mod tests;
+
+pub use yardstick::Yardstick;
 
 use crate::clock::Clock;
 use crate::model::{AssetName, JobId, PipelineId, SessionId};

@@ -91,11 +91,19 @@ impl Studio {
         Ok(Some(job.stage))
     }
 
-    /// Brings one shot so far that its frames wait to be drawn.
+    /// Brings one shot so far that its frames wait to be drawn, unless there are some.
     pub(super) async fn prepare_frames(&self, worker: &SessionRecord) -> Result<(), BenchError> {
         self.submit().await?;
-        while self.live(worker, limits::FRAMES).await? != Some(Stage::Transform) {}
-        Ok(())
+        loop {
+            let job = self.claim(worker).await?;
+            let job = job.ok_or_else(|| BenchError::Nothing("no shot waits".to_owned()))?;
+            let fence = Fence { session: worker.id.clone(), epoch: job.epoch };
+            if job.stage == Stage::Render {
+                return Ok(self.store.release(job.job_id, &fence).await?);
+            }
+            self.store.start(job.job_id, &fence).await?;
+            self.store.complete(job.job_id, &fence, completion(&job, limits::FRAMES)).await?;
+        }
     }
 
     /// Closes the database.

@@ -147,16 +147,16 @@ impl Worker {
         Ok(())
     }
 
-    /// Brings one shot so far that its frames wait to be drawn.
+    /// Brings one shot so far that its frames wait to be drawn, unless there are some.
     async fn prepare_frames(&mut self) -> Result<(), BenchError> {
         loop {
             let jobs = self.claim(1).await?;
             let job = jobs.first();
             let job = job.ok_or_else(|| BenchError::Nothing("no shot waits".to_owned()))?;
-            self.finish(job, limits::FRAMES).await?;
-            if job.stage == Stage::Transform {
-                return Ok(());
+            if job.stage == Stage::Render {
+                return self.report(vec![(job, ReportEvent::Release)]).await;
             }
+            self.finish(job, limits::FRAMES).await?;
         }
     }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::doc_markdown, reason = "these comments are help texts, shown as they are")]
 
+use super::bench::BenchArguments;
 use super::cancel::CancelArguments;
 use super::control::{DrainArguments, PauseArguments, ResumeArguments};
 use super::dead::DeadArguments;
@@ -102,6 +103,7 @@ pub(super) enum Command {
     /// Each line is ok, a warning or a failure, and says what to do. Exit code 1 if one failed.
     #[command(after_help = "Examples:\n  sawah doctor\n  sawah doctor --json")]
     Doctor,
+    Bench(BenchArguments),
     /// Runs one stage as a child of a worker.
     #[command(hide = true)]
     StageHost,

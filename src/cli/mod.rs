@@ -4,6 +4,7 @@
 //! document, also where the command fails.
 
 mod arguments;
+mod bench;
 mod cancel;
 mod context;
 mod control;
@@ -66,6 +67,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(context: &Context, command: Option<Command>) -> Result<Exit, CliError> {
     match command {
         None => desktop::run(context),
+        Some(Command::Bench(arguments)) => bench::run(context, &arguments),
         Some(Command::Demo(arguments)) => demo::run(context, &arguments),
         Some(Command::Serve(arguments)) => serve::run(context, &arguments),
         Some(Command::Worker(_)) => worker::run(context),

@@ -88,7 +88,8 @@ pub(super) async fn complete(
     view(&farm, job).await
 }
 
-fn check_outputs(artifacts: &Artifacts, completion: &Completion) -> Result<(), Refusal> {
+/// Whether a result keeps the bounds and its bytes are stored.
+pub(super) fn check_outputs(artifacts: &Artifacts, completion: &Completion) -> Result<(), Refusal> {
     if completion.outputs.len() > limits::OUTPUTS_PER_JOB
         || completion.report.warnings.len() > limits::WARNINGS_PER_JOB
     {

@@ -7,6 +7,7 @@ pub mod keeping;
 pub mod leases;
 pub mod runtime_file;
 mod artifacts;
+mod batches;
 mod claim;
 mod controls;
 mod dead_letters;

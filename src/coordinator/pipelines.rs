@@ -36,7 +36,7 @@ pub(super) async fn submit(
 }
 
 /// The recipe of a submission with its settings changed.
-fn resolve(library: &Library, submission: &Submission) -> Result<Recipe, Refusal> {
+pub(super) fn resolve(library: &Library, submission: &Submission) -> Result<Recipe, Refusal> {
     let name = submission.recipe.as_deref().unwrap_or(DEFAULT_RECIPE);
     let recipe = library.get(name).ok_or_else(|| {
         let names: Vec<_> = library.names().collect();
@@ -52,7 +52,10 @@ fn resolve(library: &Library, submission: &Submission) -> Result<Recipe, Refusal
 }
 
 /// The submission with its files in order, once every rule holds and every byte is stored.
-fn checked(artifacts: &Artifacts, mut submission: Submission) -> Result<Submission, Refusal> {
+pub(super) fn checked(
+    artifacts: &Artifacts,
+    mut submission: Submission,
+) -> Result<Submission, Refusal> {
     check_texts(&submission)?;
     submission.files.sort_by(|a, b| a.name.cmp(&b.name));
     check_files(&submission)?;

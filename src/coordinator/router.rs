@@ -4,7 +4,7 @@ use super::auth::TokenHash;
 use super::problem::Refusal;
 use super::state::Shared;
 use super::{
-    artifacts, auth, controls, dead_letters, events, farm, jobs, logs, pipelines, sessions,
+    artifacts, auth, batches, controls, dead_letters, events, farm, jobs, logs, pipelines, sessions,
 };
 use crate::model::Reason;
 use crate::protocol::event::{Event, Pulse};
@@ -54,6 +54,7 @@ pub(super) fn routes() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(sessions::goodbye))
         .routes(routes!(sessions::heartbeat))
         .routes(routes!(sessions::claim))
+        .routes(routes!(batches::report))
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::show))
         .routes(routes!(jobs::start))
@@ -63,6 +64,7 @@ pub(super) fn routes() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(logs::append, logs::read))
         .routes(routes!(artifacts::put, artifacts::head, artifacts::get))
         .routes(routes!(pipelines::submit, pipelines::list))
+        .routes(routes!(batches::submit))
         .routes(routes!(pipelines::show))
         .routes(routes!(pipelines::cancel))
         .routes(routes!(dead_letters::list))
@@ -162,6 +164,8 @@ mod tests {
         ("delete", "/v1/sessions/{session}"),
         ("post", "/v1/sessions/{session}/heartbeat"),
         ("post", "/v1/sessions/{session}/claim"),
+        ("post", "/v1/sessions/{session}/reports"),
+        ("post", "/v1/pipelines/batch"),
         ("get", "/v1/jobs"),
         ("get", "/v1/jobs/{job}"),
         ("post", "/v1/jobs/{job}/start"),

@@ -154,7 +154,8 @@ pub(super) async fn claim(
     Ok(Json(ClaimReply { jobs }))
 }
 
-fn known(session: &str) -> Result<SessionId, Refusal> {
+/// The session that a path names.
+pub(super) fn known(session: &str) -> Result<SessionId, Refusal> {
     SessionId::parse(session).ok_or_else(Refusal::unknown_session)
 }
 

@@ -24,6 +24,10 @@ pub const LOG_LINE_BYTES: usize = 8_192;
 pub const WARNINGS_PER_JOB: usize = 64;
 /// Most jobs handed out by one claim.
 pub const JOBS_PER_CLAIM: u32 = 64;
+/// Most submissions in one call.
+pub const SUBMISSIONS_PER_CALL: usize = 1_000;
+/// Most reports of a session in one call.
+pub const REPORTS_PER_CALL: usize = 256;
 /// Longest wait of a long-polled claim.
 pub const CLAIM_WAIT_MS: u64 = 30_000;
 /// Events sent in one page.

@@ -1,8 +1,9 @@
 //! The wire: what workers, clients and the coordinator say to each other under `/v1`.
 //!
 //! [`work`] is between a worker and the coordinator, [`submit`] and [`view`] between people's
-//! clients and the coordinator, [`event`] is the live stream, [`problem`] every refusal.
+//! clients and the coordinator, [`batch`] carries many of either in one call, [`event`] is the live stream, [`problem`] every refusal.
 
+pub mod batch;
 pub mod control;
 pub mod event;
 pub mod problem;

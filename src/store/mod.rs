@@ -27,6 +27,7 @@ mod transition;
 mod verify;
 mod views;
 mod writer;
+mod yardstick;
 
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ mod tests;
 pub use batch::CrashPoint;
 pub use inline::InlineControl;
 pub use controls::Told;
+pub use yardstick::Yardstick;
 
 use crate::clock::Clock;
 use crate::model::{AssetName, JobId, PipelineId, SessionId};

@@ -11,11 +11,12 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every route, its parameters as `{}`.
-const ROUTES: [(&str, &str); 35] = [
+const ROUTES: [(&str, &str); 37] = [
     ("POST", "/v1/sessions"),
     ("DELETE", "/v1/sessions/{}"),
     ("POST", "/v1/sessions/{}/heartbeat"),
     ("POST", "/v1/sessions/{}/claim"),
+    ("POST", "/v1/sessions/{}/reports"),
     ("GET", "/v1/jobs"),
     ("GET", "/v1/jobs/{}"),
     ("GET", "/v1/jobs/{}/log"),
@@ -28,6 +29,7 @@ const ROUTES: [(&str, &str); 35] = [
     ("HEAD", "/v1/artifacts/{}"),
     ("GET", "/v1/artifacts/{}"),
     ("POST", "/v1/pipelines"),
+    ("POST", "/v1/pipelines/batch"),
     ("GET", "/v1/pipelines"),
     ("GET", "/v1/pipelines/{}"),
     ("POST", "/v1/pipelines/{}/cancel"),

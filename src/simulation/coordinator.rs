@@ -129,9 +129,7 @@ impl Coordinator {
 }
 
 /// The result of a call to an inline store.
-pub(super) fn ready<T>(
-    call: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
+pub(super) fn ready<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
     let mut call = std::pin::pin!(call);
     match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,

@@ -3,7 +3,7 @@
 
 use super::message::{Answer, Reply, Request};
 use crate::model::{
-    AssetName, Epoch, JobId, JobState, PipelineId, PipelineStatus, SessionId, Verb, state,
+    AssetName, Epoch, JobId, JobState, PipelineId, PipelineStatus, Reason, SessionId, Verb, state,
 };
 use crate::policy::retry;
 use crate::protocol::event::{Change, Event};
@@ -80,7 +80,9 @@ impl Ledger {
                 let twice = self.pipelines.insert(pipeline.id, new).is_some();
                 ensure(!twice, || format!("pipeline {} was created twice", pipeline.id))
             }
-            Change::PipelineChanged { pipeline, status, .. } => self.pipeline_to(*pipeline, *status),
+            Change::PipelineChanged { pipeline, status, .. } => {
+                self.pipeline_to(*pipeline, *status)
+            }
             Change::JobCreated { job, pipeline, .. } => self.job_created(*job, *pipeline),
             Change::JobChanged { .. } => self.job_changed(&event.change, event.at_ms),
             Change::DeadLetterSettled { job, replayed_as, .. } => {
@@ -88,7 +90,9 @@ impl Ledger {
                 let known = replayed_as.is_none_or(|new| self.jobs.contains_key(&new));
                 ensure(known, || format!("job {job} is replayed by a job that is not there"))
             }
-            Change::Published { pipeline, generation, .. } => self.published(*pipeline, *generation),
+            Change::Published { pipeline, generation, .. } => {
+                self.published(*pipeline, *generation)
+            }
             Change::Exported { pipeline, .. } => {
                 let row = self.pipelines.get_mut(pipeline).ok_or("an unknown pipeline exports")?;
                 let twice = std::mem::replace(&mut row.exported, true);
@@ -125,7 +129,16 @@ impl Ledger {
 
     fn job_changed(&mut self, change: &Change, at_ms: i64) -> Broken {
         let Change::JobChanged {
-            job: id, from, to, verb, attempt, epoch, session, run_at_ms, ..
+            job: id,
+            from,
+            to,
+            verb,
+            attempt,
+            epoch,
+            session,
+            run_at_ms,
+            failure,
+            ..
         } = change
         else {
             return Ok(());
@@ -152,7 +165,10 @@ impl Ledger {
         job.state = *to;
         job.epoch = *epoch;
         job.session = if to.is_leased() { session.clone() } else { None };
-        self.verbs.insert((*id, epoch.0, verb.as_str()));
+        let lost = failure.as_ref().is_some_and(|failure| {
+            matches!(failure.reason, Reason::LeaseLost | Reason::WorkerPoisoned)
+        });
+        self.verbs.insert((*id, epoch.0, if lost { "lost" } else { verb.as_str() }));
         if let (Verb::Claim, Some(session)) = (verb, session) {
             self.claims.insert((*id, epoch.0), session.clone());
         }
@@ -220,9 +236,10 @@ impl Ledger {
             (Request::Submit(_), Answer::Submitted(pipeline)) => {
                 self.pipelines.contains_key(pipeline)
             }
-            (Request::Cancel(pipeline), _) => {
-                self.pipelines.get(pipeline).is_some_and(|row| row.status != PipelineStatus::Running)
-            }
+            (Request::Cancel(pipeline), _) => self
+                .pipelines
+                .get(pipeline)
+                .is_some_and(|row| row.status != PipelineStatus::Running),
             (Request::Replay(job), Answer::Replayed(new)) => {
                 self.jobs.contains_key(new) && self.settled.contains(job)
             }
@@ -234,11 +251,7 @@ impl Ledger {
 
     /// Jobs in these states.
     pub(super) fn jobs_in(&self, states: &[JobState]) -> Vec<JobId> {
-        self.jobs
-            .iter()
-            .filter(|(_, job)| states.contains(&job.state))
-            .map(|(id, _)| *id)
-            .collect()
+        self.jobs.iter().filter(|(_, job)| states.contains(&job.state)).map(|(id, _)| *id).collect()
     }
 
     /// Pipelines of this status.
@@ -262,7 +275,10 @@ impl Ledger {
             row.status == PipelineStatus::Running || (row.published && !row.exported)
         });
         running.map(|(id, row)| {
-            format!("pipeline {id} is {}, published {}, exported {}", row.status, row.published, row.exported)
+            format!(
+                "pipeline {id} is {}, published {}, exported {}",
+                row.status, row.published, row.exported
+            )
         })
     }
 }

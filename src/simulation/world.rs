@@ -25,10 +25,24 @@ const PATIENCE_MS: u64 = 24 * 3_600_000;
 #[derive(Debug)]
 pub(super) enum Event {
     /// A call arrives at the coordinator.
-    Request { from: Party, life: u64, call: u64, request: Request },
+    Request {
+        from: Party,
+        life: u64,
+        call: u64,
+        request: Request,
+    },
     /// An answer arrives at a worker.
-    Answer { index: usize, life: u64, call: u64, reply: Reply },
-    Worker { index: usize, life: u64, tick: Tick },
+    Answer {
+        index: usize,
+        life: u64,
+        call: u64,
+        reply: Reply,
+    },
+    Worker {
+        index: usize,
+        life: u64,
+        tick: Tick,
+    },
     Sweep(u64),
     Promote(u64),
     Restart,
@@ -116,7 +130,8 @@ impl World {
             let late_ms = self.random.range(0, 3_000);
             self.queue.push(late_ms, Event::Boot(index));
         }
-        for (at_ms, event) in [(500, Event::Operator), (8_000, Event::Fault), (9_000, Event::Echo)] {
+        for (at_ms, event) in [(500, Event::Operator), (8_000, Event::Fault), (9_000, Event::Echo)]
+        {
             self.queue.push(at_ms, event);
         }
         self.queue.push(self.calm_at_ms, Event::Calm);
@@ -302,7 +317,8 @@ impl World {
         let may_refuse = group.first().is_some_and(|one| {
             matches!(one.3, Request::Cancel(_) | Request::Replay(_) | Request::Dismiss(_))
         });
-        let unchanged = matches!(expected, Some(Expected::Stale | Expected::Repeated)) || may_refuse;
+        let unchanged =
+            matches!(expected, Some(Expected::Stale | Expected::Repeated)) || may_refuse;
         let before = if alone && unchanged { self.digest() } else { None };
         let mut calls = Vec::new();
         for (_, _, _, request) in &group {

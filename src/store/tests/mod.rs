@@ -3,6 +3,7 @@
 mod fencing;
 mod flow;
 mod retries;
+mod verified;
 mod writing;
 
 use super::{Page, SessionRecord, Store};

@@ -13,6 +13,7 @@ use super::ls::LsArguments;
 use super::replay::ReplayArguments;
 use super::serve::ServeArguments;
 use super::show::ShowArguments;
+use super::simulate::SimulateArguments;
 use super::submit::SubmitArguments;
 use super::why::WhyArguments;
 use super::worker::WorkerArguments;
@@ -104,6 +105,7 @@ pub(super) enum Command {
     #[command(after_help = "Examples:\n  sawah doctor\n  sawah doctor --json")]
     Doctor,
     Bench(BenchArguments),
+    Simulate(SimulateArguments),
     /// Runs one stage as a child of a worker.
     #[command(hide = true)]
     StageHost,

@@ -23,6 +23,7 @@ mod replay;
 mod serve;
 mod show;
 mod signals;
+mod simulate;
 mod submit;
 mod wait;
 mod why;
@@ -85,6 +86,7 @@ fn run(context: &Context, command: Option<Command>) -> Result<Exit, CliError> {
         Some(Command::Workers) => workers::run(context),
         Some(Command::Dead(arguments)) => dead::run(context, &arguments),
         Some(Command::Doctor) => doctor::run(context),
+        Some(Command::Simulate(arguments)) => simulate::run(context, &arguments),
         Some(Command::StageHost | Command::Adapters) => Ok(Exit::Internal),
     }
 }

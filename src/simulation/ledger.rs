@@ -129,7 +129,16 @@ impl Ledger {
 
     fn job_changed(&mut self, change: &Change, at_ms: i64) -> Broken {
         let Change::JobChanged {
-            job: id, from, to, verb, attempt, epoch, session, run_at_ms, failure, ..
+            job: id,
+            from,
+            to,
+            verb,
+            attempt,
+            epoch,
+            session,
+            run_at_ms,
+            failure,
+            ..
         } = change
         else {
             return Ok(());
@@ -156,7 +165,6 @@ impl Ledger {
         job.state = *to;
         job.epoch = *epoch;
         job.session = if to.is_leased() { session.clone() } else { None };
-        // A lost attempt was not reported by its worker: a late report of it is stale.
         let lost = failure.as_ref().is_some_and(|failure| {
             matches!(failure.reason, Reason::LeaseLost | Reason::WorkerPoisoned)
         });

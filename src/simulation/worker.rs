@@ -40,6 +40,9 @@ pub(super) struct Session {
     lease: Lease,
     pub(super) running: BTreeMap<Key, Attempt>,
     claiming: bool,
+    /// The timers that count; those set before are void.
+    claim_timer: u64,
+    beat_timer: u64,
 }
 
 /// One attempt.
@@ -85,8 +88,8 @@ enum Kind {
 #[derive(Debug, Clone)]
 pub(super) enum Tick {
     Open,
-    Beat(SessionId),
-    Claim(SessionId),
+    Beat(SessionId, u64),
+    Claim(SessionId, u64),
     Guard(SessionId),
     /// The work of the attempt is done, or its report is sent again.
     Report(SessionId, Key),
@@ -192,6 +195,24 @@ impl World {
         self.queue.push(self.now_ms.saturating_add(in_ms), event);
     }
 
+    fn beat_in(&mut self, index: usize, id: &SessionId, in_ms: u64) {
+        let Some(session) = self.workers.get_mut(index).and_then(|worker| worker.own(id)) else {
+            return;
+        };
+        session.beat_timer += 1;
+        let tick = Tick::Beat(id.clone(), session.beat_timer);
+        self.worker_timer(index, in_ms, tick);
+    }
+
+    fn claim_in(&mut self, index: usize, id: &SessionId, in_ms: u64) {
+        let Some(session) = self.workers.get_mut(index).and_then(|worker| worker.own(id)) else {
+            return;
+        };
+        session.claim_timer += 1;
+        let tick = Tick::Claim(id.clone(), session.claim_timer);
+        self.worker_timer(index, in_ms, tick);
+    }
+
     fn call(&mut self, index: usize, kind: Kind, request: Request, timeout_ms: u64) {
         let (number, now_ms) = (self.next_call(), self.now_ms);
         let Some(worker) = self.workers.get_mut(index) else { return };
@@ -205,8 +226,8 @@ impl World {
     pub(super) fn worker_tick(&mut self, index: usize, tick: Tick) {
         match tick {
             Tick::Open => self.open_session(index),
-            Tick::Beat(session) => self.beat(index, &session),
-            Tick::Claim(session) => self.ask_for_work(index, &session),
+            Tick::Beat(session, timer) => self.beat(index, &session, timer),
+            Tick::Claim(session, timer) => self.ask_for_work(index, &session, timer),
             Tick::Guard(session) => {
                 self.lease_holds(index, &session);
             }
@@ -227,10 +248,13 @@ impl World {
         self.call(index, Kind::Open, request, bounds::CALL_MS);
     }
 
-    fn beat(&mut self, index: usize, id: &SessionId) {
+    fn beat(&mut self, index: usize, id: &SessionId, timer: u64) {
         let Some(session) = self.workers.get_mut(index).and_then(|worker| worker.own(id)) else {
             return;
         };
+        if session.beat_timer != timer {
+            return;
+        }
         let progress = Progress { percent: 50.0, message: String::new() };
         let running: Vec<RunningJob> = session
             .running
@@ -241,13 +265,13 @@ impl World {
         self.call(index, Kind::Beat(running), request, bounds::BEAT_CALL_MS);
     }
 
-    fn ask_for_work(&mut self, index: usize, id: &SessionId) {
+    fn ask_for_work(&mut self, index: usize, id: &SessionId, timer: u64) {
         let Some(worker) = self.workers.get_mut(index) else { return };
         let slots = worker.capabilities.slots;
         let Some(session) = worker.own(id) else { return };
         let running = u32::try_from(session.running.len()).unwrap_or(u32::MAX);
         let max_jobs = slots.saturating_sub(running);
-        if max_jobs == 0 || session.claiming {
+        if max_jobs == 0 || session.claiming || session.claim_timer != timer {
             return;
         }
         session.claiming = true;
@@ -264,7 +288,7 @@ impl World {
         match session.lease.check(now) {
             LeaseCheck::Held { .. } => true,
             LeaseCheck::Doubted => {
-                self.worker_timer(index, 0, Tick::Beat(id.clone()));
+                self.beat_in(index, id, 0);
                 self.worker_timer(index, 500, Tick::Guard(id.clone()));
                 false
             }
@@ -356,11 +380,13 @@ impl World {
                 lease: Lease::begin(sent, lease_ms),
                 running: BTreeMap::new(),
                 claiming: false,
+                claim_timer: 0,
+                beat_timer: 0,
             });
         }
         self.watch_lease(index, &id);
-        self.worker_timer(index, limits::HEARTBEAT_MS, Tick::Beat(id.clone()));
-        self.worker_timer(index, 0, Tick::Claim(id));
+        self.beat_in(index, &id, limits::HEARTBEAT_MS);
+        self.claim_in(index, &id, 0);
     }
 
     fn beaten(
@@ -372,7 +398,7 @@ impl World {
         reply: Reply,
     ) {
         let Ok(Answer::Beaten { stop, lease_ms }) = reply else {
-            return self.worker_timer(index, bounds::BEAT_GAP_MS, Tick::Beat(id.clone()));
+            return self.beat_in(index, id, bounds::BEAT_GAP_MS);
         };
         let Some(session) = self.workers.get_mut(index).and_then(|worker| worker.own(id)) else {
             return;
@@ -382,13 +408,13 @@ impl World {
             session.running.remove(&(run.job, run.epoch));
         }
         self.watch_lease(index, id);
-        self.worker_timer(index, limits::HEARTBEAT_MS, Tick::Beat(id.clone()));
-        self.worker_timer(index, 0, Tick::Claim(id.clone()));
+        self.beat_in(index, id, limits::HEARTBEAT_MS);
+        self.claim_in(index, id, 0);
     }
 
     fn given(&mut self, index: usize, id: &SessionId, reply: Reply) {
         let wait_ms = match &reply {
-            Ok(_) => self.random.range(2_000, 5_000),
+            Ok(_) => self.random.range(4_000, 9_000),
             Err(_) => self.failed_wait_ms(index),
         };
         let jobs = match reply {
@@ -401,7 +427,7 @@ impl World {
         if let Some(session) = self.workers.get_mut(index).and_then(|worker| worker.own(id)) {
             session.claiming = false;
         }
-        self.worker_timer(index, wait_ms, Tick::Claim(id.clone()));
+        self.claim_in(index, id, wait_ms);
     }
 
     fn begin_attempt(&mut self, index: usize, id: &SessionId, assignment: &Assignment) {
@@ -456,7 +482,7 @@ impl World {
             Some((in_ms, tick)) => self.worker_timer(index, in_ms, tick),
             None => {
                 session.running.remove(&key);
-                self.worker_timer(index, 0, Tick::Claim(id.clone()));
+                self.claim_in(index, id, 0);
             }
         }
     }

@@ -69,8 +69,11 @@ impl InlineControl {
         let mut state = self.inline.state();
         let mut waiting = state.gathered.replace(VecDeque::new()).unwrap_or_default();
         let verbs = waiting.len();
-        if let (Some((batches, _)), Some(first)) = (&state.open, waiting.pop_front()) {
-            batches.run(first, || waiting.pop_front());
+        if let Some((batches, _)) = &state.open {
+            // A batch that a full disk ended leaves the rest to the next one.
+            while let Some(first) = waiting.pop_front() {
+                batches.run(first, || waiting.pop_front());
+            }
         }
         verbs
     }

@@ -33,8 +33,8 @@ mod yardstick;
 mod tests;
 
 pub use batch::CrashPoint;
-pub use inline::InlineControl;
 pub use controls::Told;
+pub use inline::InlineControl;
 pub use yardstick::Yardstick;
 
 use crate::clock::Clock;

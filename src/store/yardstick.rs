@@ -1,14 +1,17 @@
 //! What SQLite alone does with the same rows on the same disk: the measure for the verbs. No
 //! queue, no checks, no savepoints; the same tables, indexes and durability.
 
-use super::claim::READY;
+use super::lanes::HEADS;
 use super::{StoreError, connection};
+use crate::model::limits::DEFAULT_PRIORITY;
 use rusqlite::{Connection, params};
 use std::path::Path;
 
 /// A change as the audit keeps it, of usual length.
 const CHANGE: &str = r#"{"type":"job_changed","job":1,"pipeline":1,"from":"queued","to":"claimed","verb":"claim","attempt":1,"epoch":1,"worker":"bench-1","session":"00000000000000000000000000000000","failure":null,"run_at_ms":null}"#;
 const SESSION: &str = "00000000000000000000000000000000";
+/// The project that every farm begins with.
+const PROJECT: i64 = 1;
 /// The write-ahead log is emptied after this many commits, as the writer does by size.
 const COMMITS_PER_CHECKPOINT: u32 = 500;
 
@@ -62,8 +65,10 @@ impl Yardstick {
     pub fn live(&mut self, jobs: u32) -> Result<usize, StoreError> {
         let tx = self.db.transaction()?;
         let ids: Vec<i64> = tx
-            .prepare_cached(READY)?
-            .query_map(params!["render.preview", 0, i64::MAX, jobs], |row| row.get(0))?
+            .prepare_cached(HEADS)?
+            .query_map(params!["render.preview", 0, PROJECT, DEFAULT_PRIORITY, jobs], |row| {
+                row.get(1)
+            })?
             .collect::<Result<_, _>>()?;
         let claim = "UPDATE job SET state = ?2, epoch = 1, attempt = 1, session = ?3,
             updated_ms = updated_ms + 1 WHERE id = ?1";

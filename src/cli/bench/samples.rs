@@ -27,6 +27,8 @@ pub(super) fn submission(asset: &str) -> Result<Submission, BenchError> {
         missing: Vec::new(),
         recipe: Some("preview".to_owned()),
         settings: BTreeMap::from([("chunk_frames".to_owned(), "1".to_owned())]),
+        project: None,
+        priority: None,
         actor: "bench".to_owned(),
     })
 }

@@ -7,6 +7,7 @@ mod flow;
 mod semaphores;
 mod sharing;
 mod retries;
+mod verified;
 mod writing;
 
 use super::{Page, SessionRecord, Store};

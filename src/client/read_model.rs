@@ -185,6 +185,7 @@ impl ReadModel {
             session,
             failure,
             run_at_ms,
+            max_attempts: allowed,
             ..
         } = &event.change
         else {
@@ -207,7 +208,7 @@ impl ReadModel {
         }
         if let Some(failure) = failure {
             row.last_failure = Some(failure.clone());
-            row.max_attempts = max_attempts(failure.class);
+            row.max_attempts = allowed.unwrap_or_else(|| max_attempts(failure.class));
         }
         if *to == JobState::FailedTerminal {
             let row = row.clone();

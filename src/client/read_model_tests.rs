@@ -81,6 +81,7 @@ fn changed(to: JobState, verb: Verb, attempt: u32, failure: Option<Failure>) -> 
         session: Some(session(1)),
         failure,
         run_at_ms: None,
+        max_attempts: None,
     }
 }
 

@@ -40,3 +40,19 @@ pub const LEASE_MARGIN_MS: u64 = 6_000;
 pub const GPU_PREFERENCE_MS: i64 = 15_000;
 /// Two different workers lost on one job make it poison.
 pub const POISON_WORKERS: u32 = 2;
+/// How long a ready job is kept from the worker that it failed on, where another one lives.
+pub const ANOTHER_WORKER_MS: i64 = 30_000;
+/// Ready retries that a claim passes over because they are left to another worker.
+pub const RETRY_HEADS_PASSED_OVER: u32 = 64;
+/// Share of all live workers' slots that the retries of one queue may take; at least one slot.
+pub const RETRY_SHARE_PERCENT: u32 = 50;
+/// Most attempts that a recipe can allow.
+pub const ATTEMPTS_PER_JOB: u32 = 50;
+/// Longest wait before a retry that a recipe can ask for.
+pub const RETRY_WAIT_S: u64 = 86_400;
+/// Time between two tries of a job that waits for a licence.
+pub const LICENCE_RETRY_MS: u64 = 60_000;
+/// How long a job waits for licences in all when the recipe does not say.
+pub const LICENCE_WAIT_DEFAULT_S: u64 = 86_400;
+/// Longest wait for licences that a recipe can ask for.
+pub const LICENCE_WAIT_S: u64 = 604_800;

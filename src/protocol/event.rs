@@ -99,6 +99,9 @@ pub enum Change {
         failure: Option<Failure>,
         /// When it may run next, where a retry is scheduled.
         run_at_ms: Option<i64>,
+        /// Attempts that the policy allows after this failure.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_attempts: Option<u32>,
     },
     /// A dead letter was replayed or dismissed.
     DeadLetterSettled {

@@ -3,6 +3,7 @@
 //! Shipped ones are in `assets/recipes`; a user's own lie in the configuration folder.
 
 pub mod library;
+pub mod retry;
 pub mod settings;
 
 pub use library::{Library, LibraryError};
@@ -45,6 +46,9 @@ pub struct StageRule {
     /// Address space of the process that reads foreign files, in MiB; 0 means no limit.
     #[serde(default)]
     pub memory_mib: u64,
+    /// What differs from the farm's own retries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<retry::RetryRules>,
 }
 
 fn default_timeout_s() -> u64 {

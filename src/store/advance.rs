@@ -10,7 +10,8 @@ use crate::model::{
     AssetKind, AssetName, Checksum, Chunk, JobId, PipelineId, PipelineStatus, Stage, StageStatus,
     TraceId,
 };
-use crate::policy::{flow, keys, matching, retry};
+use crate::policy::retry::Policy;
+use crate::policy::{flow, keys, matching};
 use crate::protocol::event::Change;
 use crate::recipes::Recipe;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -132,11 +133,12 @@ pub(super) fn create_job(
         chunk,
         pipeline.checksum,
     );
+    let max_attempts = Policy::of(pipeline.recipe.rule(stage)).most_attempts();
     tx.db
         .prepare_cached(
             "INSERT INTO job (pipeline, stage, chunk, queue, class, state, ready_ms,
-                idempotency_key, replay_of, created_ms, updated_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, 'queued', ?6, ?7, ?8, ?6, ?6)",
+                idempotency_key, replay_of, created_ms, updated_ms, max_attempts)
+             VALUES (?1, ?2, ?3, ?4, ?5, 'queued', ?6, ?7, ?8, ?6, ?6, ?9)",
         )?
         .execute(params![
             pipeline.id,
@@ -147,6 +149,7 @@ pub(super) fn create_job(
             tx.now.wall_ms,
             key,
             replay_of,
+            max_attempts,
         ])?;
     let job = JobId(tx.db.last_insert_rowid());
     count(tx, "queued", 1)?;
@@ -159,7 +162,7 @@ pub(super) fn create_job(
             stage,
             chunk,
             queue: flow::queue(stage).to_owned(),
-            max_attempts: retry::MOST_ATTEMPTS,
+            max_attempts,
             replay_of,
         },
     )?;

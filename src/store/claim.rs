@@ -3,10 +3,11 @@
 use super::columns::size_value;
 use super::transition::{self, JobRow, With, session_worker};
 use super::writer::Tx;
+use super::retries::{self, Asking};
 use super::{Store, StoreError, advance, sessions};
 use crate::model::{JobId, PipelineId, SessionId, Stage, Verb, limits};
 use crate::policy::matching::{self, Allowed, ResourceClass};
-use crate::policy::{flow, retry};
+use crate::policy::flow;
 use crate::protocol::work::{Assignment, Capabilities, InputFile, JobInput, JobLimits};
 use rusqlite::{Connection, params};
 use std::cmp::Reverse;
@@ -44,7 +45,8 @@ fn claim(
     let wanted = max_jobs.min(limits::JOBS_PER_CLAIM);
     let actor = sessions::actor(&worker);
     let with = With { claimed_by: Some((session, &worker)), ..With::default() };
-    ready(tx, &own.capabilities, live, wanted)?
+    let asking = Asking::new(&worker, live, 0);
+    ready(tx, &own.capabilities, live, &asking, wanted)?
         .into_iter()
         .map(|job| {
             let row = transition::job(tx, job)?;
@@ -60,23 +62,31 @@ fn ready(
     tx: &Tx<'_>,
     own: &Capabilities,
     live: &[Capabilities],
+    asking: &Asking<'_>,
     wanted: u32,
 ) -> Result<Vec<JobId>, StoreError> {
     let mut heads: Vec<(Reverse<i64>, Reverse<Stage>, i64, JobId)> = Vec::new();
     let mut query = tx.db.prepare_cached(READY)?;
     for stage in Stage::ALL {
+        let queue = flow::queue(stage);
+        let mut room = retries::room(tx, queue, asking.slots)?.min(wanted);
         for class in ResourceClass::ALL {
             let until = match matching::allowed(class, own, live, tx.now.wall_ms) {
                 Allowed::All => i64::MAX,
                 Allowed::ReadySince { wall_ms } => wall_ms,
             };
             let rows = query
-                .query_map(params![flow::queue(stage), class.code(), until, wanted], |row| {
+                .query_map(params![queue, class.code(), until, wanted], |row| {
                     Ok((Reverse(row.get(1)?), Reverse(stage), row.get(2)?, row.get(0)?))
                 })?;
             for row in rows {
                 heads.push(row?);
             }
+            let again = retries::heads(tx, asking, queue, class, until, room)?;
+            room = room.saturating_sub(u32::try_from(again.len()).unwrap_or(u32::MAX));
+            heads.extend(again.into_iter().map(|(priority, ready_ms, job)| {
+                (Reverse(priority), Reverse(stage), ready_ms, job)
+            }));
         }
     }
     heads.sort_unstable();
@@ -105,7 +115,7 @@ fn assignment(tx: &Tx<'_>, job: &JobRow) -> Result<Assignment, StoreError> {
         dependencies: dependencies(tx.db, pipeline.version_id, job.pipeline, job.stage)?,
         limits,
         attempt: job.attempt,
-        max_attempts: retry::MOST_ATTEMPTS,
+        max_attempts: job.max_attempts,
         epoch: job.epoch,
         enqueued_at_ms,
         pointer_generation: pipeline.generation,

@@ -2,7 +2,7 @@
 
 use super::audit;
 use super::columns::{from_json, to_json};
-use super::report::{Ending, end_attempt};
+use super::failures::{Ending, end_attempt};
 use super::transition::{self, With, session_worker};
 use super::writer::Tx;
 use super::{SessionRecord, Store, StoreError};

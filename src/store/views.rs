@@ -3,7 +3,6 @@
 use super::columns::{from_json, size_value};
 use super::{Page, Store, StoreError, advance, audit, claim, publish, sessions};
 use crate::model::{ErrorClass, JobId, JobState, PipelineId, Reason, limits};
-use crate::policy::retry;
 use crate::protocol::event::Event;
 use crate::protocol::view::{
     AttemptView, DeadLetterView, FarmStatus, JobDetail, JobView, PipelineDetail, PipelineView,
@@ -18,7 +17,7 @@ const PIPELINE: &str = "SELECT p.id, a.name, v.version, p.kind, p.recipe_name, p
 
 const JOB: &str = "SELECT j.id, j.pipeline, j.stage, j.chunk, j.queue, j.state, j.attempt, j.epoch,
         s.worker, j.session, j.run_at_ms, j.replay_of, j.created_ms, j.updated_ms,
-        f.reason, f.class, f.message
+        f.reason, f.class, f.message, j.max_attempts
      FROM job j LEFT JOIN session s ON s.id = j.session
         LEFT JOIN attempt f ON f.job = j.id AND f.epoch = (
             SELECT max(epoch) FROM attempt WHERE job = j.id AND reason IS NOT NULL)";
@@ -193,7 +192,7 @@ fn job_view(row: &Row<'_>) -> rusqlite::Result<JobView> {
         queue: row.get(4)?,
         state: row.get(5)?,
         attempt: row.get(6)?,
-        max_attempts: class.map_or(retry::MOST_ATTEMPTS, retry::max_attempts),
+        max_attempts: row.get(17)?,
         epoch: row.get(7)?,
         worker: row.get(8)?,
         session: row.get(9)?,

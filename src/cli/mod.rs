@@ -9,9 +9,12 @@ mod context;
 mod dead;
 mod demo;
 mod desktop;
+mod dismiss;
 mod doctor;
 mod embedded;
 mod error;
+mod forgive;
+mod letters;
 mod logs;
 mod ls;
 mod output;
@@ -73,6 +76,8 @@ fn run(context: &Context, command: Option<Command>) -> Result<Exit, CliError> {
         Some(Command::Cancel(arguments)) => cancel::run(context, arguments),
         Some(Command::Replay(arguments)) => replay::run(context, arguments),
         Some(Command::Workers) => workers::run(context),
+        Some(Command::Dismiss(arguments)) => dismiss::run(context, arguments),
+        Some(Command::Forgive(arguments)) => forgive::run(context, arguments),
         Some(Command::Dead(arguments)) => dead::run(context, &arguments),
         Some(Command::Doctor) => doctor::run(context),
         Some(Command::StageHost | Command::Adapters) => Ok(Exit::Internal),

@@ -1,8 +1,10 @@
 //! The farm as a client sees it: a snapshot, then every event folded in.
 
 use crate::model::{JobId, JobState, PipelineId, PipelineStatus, SessionId, Verb};
+use crate::policy::fingerprint::fingerprint;
 use crate::policy::retry::max_attempts;
 use crate::protocol::event::{Change, Event, Pulse};
+use crate::protocol::quarantine::Quarantine;
 use crate::protocol::view::{DeadLetterView, JobView, PipelineView, Snapshot, WorkerView};
 use crate::protocol::work::Failure;
 use std::collections::BTreeMap;
@@ -94,7 +96,11 @@ impl ReadModel {
             | Change::Published { pipeline, .. }
             | Change::Exported { pipeline, .. } => Some(*pipeline),
             Change::DeadLetterSettled { job, .. } => self.jobs.get(job).map(|job| job.pipeline),
-            Change::WorkerJoined { .. } | Change::WorkerLeft { .. } => None,
+            Change::WorkerJoined { .. }
+            | Change::WorkerLeft { .. }
+            | Change::WorkerQuarantined { .. }
+            | Change::WorkerForgiven { .. }
+            | Change::DeadLettersSettled { .. } => None,
         }
     }
 
@@ -139,7 +145,19 @@ impl ReadModel {
             Change::WorkerLeft { session, .. } => {
                 self.workers.remove(session);
             }
-            Change::Published { .. } | Change::Exported { .. } => {}
+            Change::WorkerQuarantined { worker, quarantine } => {
+                self.quarantine(worker, Some(quarantine));
+            }
+            Change::WorkerForgiven { worker, .. } => self.quarantine(worker, None),
+            Change::DeadLettersSettled { .. }
+            | Change::Published { .. }
+            | Change::Exported { .. } => {}
+        }
+    }
+
+    fn quarantine(&mut self, name: &str, quarantine: Option<&Quarantine>) {
+        for worker in self.workers.values_mut().filter(|worker| worker.name == name) {
+            Arc::make_mut(worker).quarantine = quarantine.cloned();
         }
     }
 
@@ -241,6 +259,7 @@ impl ReadModel {
             at_ms,
             replayed_as: None,
             dismissed: false,
+            fingerprint: fingerprint(failure.reason, job.stage, &failure.message),
         };
         self.dead_letters.insert(job.id, Arc::new(letter));
     }

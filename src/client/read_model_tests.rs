@@ -43,6 +43,7 @@ fn worker(byte: u8, jobs: Vec<JobId>) -> WorkerView {
         jobs,
         opened_at_ms: 5,
         lease_left_ms: 30_000,
+        quarantine: None,
     }
 }
 

@@ -40,6 +40,20 @@ pub const LEASE_MARGIN_MS: u64 = 6_000;
 pub const GPU_PREFERENCE_MS: i64 = 15_000;
 /// Two different workers lost on one job make it poison.
 pub const POISON_WORKERS: u32 = 2;
+/// Dead letters that one order replays or dismisses.
+pub const LETTERS_PER_ORDER: usize = 1_000;
+/// Files kept of what a dead letter's job read.
+pub const DEAD_DEPENDENCIES: usize = 100;
+/// Lines of the log kept with a dead letter.
+pub const DEAD_LOG_LINES: usize = 20;
+/// Bytes of the log kept with a dead letter.
+pub const DEAD_LOG_BYTES: u64 = 16 << 10;
+/// How long the key of a submission is remembered.
+pub const SUBMISSION_KEY_MS: i64 = 86_400_000;
+/// Longest key of a submission, in bytes.
+pub const SUBMISSION_KEY_BYTES: usize = 128;
+/// A worker that failed jobs of this many pipelines in a row is given no more work.
+pub const QUARANTINE_PIPELINES: u32 = 3;
 /// How long a ready job is kept from the worker that it failed on, where another one lives.
 pub const ANOTHER_WORKER_MS: i64 = 30_000;
 /// Ready retries that a claim passes over because they are left to another worker.

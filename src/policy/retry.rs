@@ -194,9 +194,8 @@ mod tests {
     fn a_recipe_changes_the_budget_and_the_waits_of_one_class_alone() {
         let rules = rules("[unknown]\nattempts = 6\nwaits_s = [100, 200]");
         let policy = Policy { rules: Some(&rules) };
-        let at = |attempt, reason| {
-            policy.decide(JobId(3), attempt, ErrorClass::Unknown, reason, FRESH)
-        };
+        let at =
+            |attempt, reason| policy.decide(JobId(3), attempt, ErrorClass::Unknown, reason, FRESH);
         for (attempt, wanted_ms) in [(1, 100_000), (2, 200_000), (3, 200_000), (5, 200_000)] {
             let delay_ms = wait(at(attempt, Reason::ProcessCrashed));
             assert!(delay_ms.abs_diff(wanted_ms) <= wanted_ms / 10, "{attempt}: {delay_ms}");

@@ -3,6 +3,8 @@
 //! Every event with a `seq` is a row of the audit; a client that sees a gap asks for a snapshot.
 //! Progress and leases change too often to be kept and travel as [`Pulse`].
 
+use super::dead::{BatchKind, DeadLetterFilter, Edit};
+use super::quarantine::Quarantine;
 use super::view::{PipelineView, WorkerView};
 use super::work::{Failure, Progress};
 use crate::model::{
@@ -112,6 +114,23 @@ pub enum Change {
         /// Why, as the operator said.
         note: String,
     },
+    /// One order replayed or dismissed many dead letters; each has its own event before this one.
+    DeadLettersSettled {
+        /// What was asked for.
+        kind: BatchKind,
+        /// Which letters.
+        filter: DeadLetterFilter,
+        /// What the replays do differently.
+        edit: Option<Edit>,
+        /// Open letters that matched.
+        matched: u32,
+        /// Of these replayed or dismissed.
+        done: u32,
+        /// Of these refused.
+        refused: u32,
+        /// Why, as the operator said.
+        note: String,
+    },
     /// The pointers of an asset moved.
     Published {
         /// Which pipeline published.
@@ -141,6 +160,20 @@ pub enum Change {
         session: SessionId,
         /// Whether its lease ran out.
         lost: bool,
+    },
+    /// A worker failed too much and is given no more work.
+    WorkerQuarantined {
+        /// Its name.
+        worker: String,
+        /// The evidence.
+        quarantine: Quarantine,
+    },
+    /// A worker in quarantine is given work again.
+    WorkerForgiven {
+        /// Its name.
+        worker: String,
+        /// Why, as the operator said.
+        reason: String,
     },
 }
 

@@ -3,8 +3,10 @@
 //! [`work`] is between a worker and the coordinator, [`submit`] and [`view`] between people's
 //! clients and the coordinator, [`event`] is the live stream, [`problem`] every refusal.
 
+pub mod dead;
 pub mod event;
 pub mod problem;
+pub mod quarantine;
 pub mod submit;
 pub mod view;
 pub mod work;

@@ -119,7 +119,11 @@ fn parse(text: &str, path: &Path) -> Result<Recipe, LibraryError> {
         .settings
         .check()
         .and_then(|()| {
-            recipe.stages.iter().filter_map(|rule| rule.retry.as_ref()).try_for_each(retry::RetryRules::check)
+            recipe
+                .stages
+                .iter()
+                .filter_map(|rule| rule.retry.as_ref())
+                .try_for_each(retry::RetryRules::check)
         })
         .map_err(|source| LibraryError::Setting { path: path.to_owned(), source })?;
     Ok(recipe)
@@ -150,7 +154,8 @@ mod tests {
         let shipped = SHIPPED.iter().find(|(name, _)| *name == "quick.toml");
         let text = shipped.map(|(_, text)| *text).unwrap_or_default();
         let render = |attempts: u32| {
-            let table = format!("stage = \"render\"\n[stages.retry.unknown]\nattempts = {attempts}\n");
+            let table =
+                format!("stage = \"render\"\n[stages.retry.unknown]\nattempts = {attempts}\n");
             parse(&text.replace("stage = \"render\"\ntimeout_s = 600", &table), Path::new("x"))
         };
         let changed = render(5).unwrap();

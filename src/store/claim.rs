@@ -1,13 +1,13 @@
 //! Claiming: ready jobs become a session's, each with a new epoch.
 
 use super::columns::size_value;
+use super::retries::{self, Asking};
 use super::transition::{self, JobRow, With, session_worker};
 use super::writer::Tx;
-use super::retries::{self, Asking};
-use super::{Store, StoreError, advance, sessions};
+use super::{Store, StoreError, advance, quarantine, sessions};
 use crate::model::{JobId, PipelineId, SessionId, Stage, Verb, limits};
-use crate::policy::matching::{self, Allowed, ResourceClass};
 use crate::policy::flow;
+use crate::policy::matching::{self, Allowed, ResourceClass};
 use crate::protocol::work::{Assignment, Capabilities, InputFile, JobInput, JobLimits};
 use rusqlite::{Connection, params};
 use std::cmp::Reverse;
@@ -45,7 +45,10 @@ fn claim(
     let wanted = max_jobs.min(limits::JOBS_PER_CLAIM);
     let actor = sessions::actor(&worker);
     let with = With { claimed_by: Some((session, &worker)), ..With::default() };
-    let asking = Asking::new(&worker, live, 0);
+    if quarantine::is_barred(tx.db, &worker)? {
+        return Ok(Vec::new());
+    }
+    let asking = Asking::new(&worker, live, quarantine::barred_beside(tx.db, session)?);
     ready(tx, &own.capabilities, live, &asking, wanted)?
         .into_iter()
         .map(|job| {
@@ -75,10 +78,9 @@ fn ready(
                 Allowed::All => i64::MAX,
                 Allowed::ReadySince { wall_ms } => wall_ms,
             };
-            let rows = query
-                .query_map(params![queue, class.code(), until, wanted], |row| {
-                    Ok((Reverse(row.get(1)?), Reverse(stage), row.get(2)?, row.get(0)?))
-                })?;
+            let rows = query.query_map(params![queue, class.code(), until, wanted], |row| {
+                Ok((Reverse(row.get(1)?), Reverse(stage), row.get(2)?, row.get(0)?))
+            })?;
             for row in rows {
                 heads.push(row?);
             }
@@ -94,18 +96,32 @@ fn ready(
     Ok(heads.into_iter().map(|(_, _, _, job)| job).collect())
 }
 
-fn assignment(tx: &Tx<'_>, job: &JobRow) -> Result<Assignment, StoreError> {
+pub(super) fn assignment(tx: &Tx<'_>, job: &JobRow) -> Result<Assignment, StoreError> {
     let pipeline = advance::pipeline(tx.db, job.pipeline)?;
     let enqueued_at_ms = tx
         .db
         .prepare_cached("SELECT created_ms FROM job WHERE id = ?1")?
         .query_row([job.id], |row| row.get(0))?;
     let rule = pipeline.recipe.rule(job.stage);
+    let edit = advance::edit_of(tx.db, job.id)?.unwrap_or_default();
     let limits = JobLimits {
-        timeout_ms: rule.map_or(0, |rule| rule.timeout_s.saturating_mul(1_000)),
+        timeout_ms: edit
+            .timeout_s
+            .or(rule.map(|rule| rule.timeout_s))
+            .unwrap_or(0)
+            .saturating_mul(1_000),
         stall_ms: rule.map_or(0, |rule| rule.stall_s.saturating_mul(1_000)),
-        memory_bytes: rule.map_or(0, |rule| rule.memory_mib.saturating_mul(1 << 20)),
+        memory_bytes: edit
+            .memory_mib
+            .or(rule.map(|rule| rule.memory_mib))
+            .unwrap_or(0)
+            .saturating_mul(1 << 20),
     };
+    let settings = pipeline
+        .recipe
+        .settings
+        .with_changes(&edit.settings)
+        .map_err(|error| StoreError::Invalid(error.to_string()))?;
     Ok(Assignment {
         job_id: job.id,
         pipeline_id: job.pipeline,
@@ -121,7 +137,7 @@ fn assignment(tx: &Tx<'_>, job: &JobRow) -> Result<Assignment, StoreError> {
         pointer_generation: pipeline.generation,
         asset: pipeline.asset,
         asset_version: pipeline.asset_version,
-        settings: pipeline.recipe.settings,
+        settings,
         trace_id: pipeline.trace_id,
         input: JobInput {
             source_ref: pipeline.source_ref,

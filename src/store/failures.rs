@@ -1,10 +1,10 @@
 //! How an attempt ends without a result: the job runs again, waits, or becomes a dead letter.
 
 use super::StoreError;
-use super::transition::{JobRow, With, apply, count, is_loss};
+use super::transition::{JobRow, With, apply, is_loss};
 use super::writer::Tx;
-use super::advance;
-use crate::model::{JobState, PipelineStatus, Reason, StageStatus, Verb, limits};
+use super::{advance, dead_letters, quarantine};
+use crate::model::{JobState, Reason, Verb, limits};
 use crate::policy::retry::{Decision, History, Policy};
 use crate::protocol::work::Failure;
 use rusqlite::params;
@@ -28,6 +28,9 @@ pub(super) fn end_attempt(
 ) -> Result<JobState, StoreError> {
     let (failure, workers_lost) = as_kept(tx, row, failure, ending)?;
     let pipeline = advance::pipeline(tx.db, row.pipeline)?;
+    if ending == Ending::Reported {
+        quarantine::failed(tx, row, &failure, actor)?;
+    }
     let policy = Policy::of(pipeline.recipe.rule(row.stage));
     let history = History { workers_lost, licence_waited_ms: row.licence_waited_ms };
     let decision = policy.decide(row.id, row.attempt, failure.class, failure.reason, history);
@@ -45,13 +48,12 @@ pub(super) fn end_attempt(
             apply(tx, row, Verb::Retry, actor, With { run_at_ms: due(delay_ms), ..with })?
         }
         Decision::WaitFor { delay_ms } => {
-            let with =
-                With { run_at_ms: due(delay_ms), licence_wait_ms: Some(delay_ms), ..with };
+            let with = With { run_at_ms: due(delay_ms), licence_wait_ms: Some(delay_ms), ..with };
             apply(tx, row, Verb::Retry, actor, with)?
         }
         Decision::GiveUp => {
             let after = apply(tx, row, Verb::GiveUp, actor, with)?;
-            bury(tx, row, &failure, actor)?;
+            dead_letters::bury(tx, row, &failure, actor)?;
             after
         }
     };
@@ -90,27 +92,6 @@ fn workers_lost(tx: &Tx<'_>, row: &JobRow) -> Result<u32, StoreError> {
              WHERE job = ?1 AND (outcome = 'lost' OR epoch = ?2)",
         )?
         .query_row(params![row.id, row.epoch], |found| found.get(0))?)
-}
-
-fn bury(tx: &Tx<'_>, row: &JobRow, failure: &Failure, actor: &str) -> Result<(), StoreError> {
-    tx.db
-        .prepare_cached(
-            "INSERT INTO dead_letter (job, reason, class, message, worker, attempts, at_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .execute(params![
-            row.id,
-            failure.reason,
-            failure.class,
-            failure.message,
-            row.worker,
-            row.attempt,
-            tx.now.wall_ms
-        ])?;
-    count(tx, "dead_letters", 1)?;
-    advance::set_stage(tx, row.pipeline, row.stage, StageStatus::DeadLettered, actor)?;
-    let pipeline = advance::pipeline(tx.db, row.pipeline)?;
-    advance::set_pipeline(tx, &pipeline, PipelineStatus::DeadLettered, actor)
 }
 
 fn clipped(message: &str) -> String {

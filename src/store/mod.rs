@@ -1,7 +1,8 @@
 //! The truth: SQLite. One writer thread, few readers, every verb one transaction.
 //!
 //! SQL stays in this folder. Each group of verbs has its own file: `submit`, `sessions`,
-//! `claim`, `report`, `operate`, `publish` and `views` (reading). Every change of a
+//! `claim`, `report`, `failures`, `dead_letters`, `replays`, `quarantine`, `operate`, `publish` and
+//! `views` (reading). Every change of a
 //! job's state goes through `transition`, every move of a pipeline through `advance`, every
 //! change leaves a row in `audit`.
 
@@ -10,14 +11,18 @@ mod audit;
 mod claim;
 mod columns;
 mod connection;
+mod dead_letters;
 mod failures;
 mod operate;
 mod publish;
+mod quarantine;
 mod reader;
+mod replays;
 mod report;
 mod retries;
 mod schema;
 mod sessions;
+mod submission_keys;
 mod submit;
 mod transition;
 mod views;
@@ -25,6 +30,8 @@ mod writer;
 
 #[cfg(test)]
 mod tests;
+
+pub use submission_keys::SubmissionKey;
 
 use crate::clock::Clock;
 use crate::model::{AssetName, JobId, PipelineId, SessionId};

@@ -1,10 +1,10 @@
 //! What a worker reports of its jobs: start, complete, fail, release.
 
 use super::columns::{size_column, to_json};
+use super::failures::{Ending, end_attempt};
 use super::transition::{self, JobRow, With, apply, fenced};
 use super::writer::Tx;
-use super::failures::{Ending, end_attempt};
-use super::{Store, StoreError, advance, publish, sessions};
+use super::{Store, StoreError, advance, publish, quarantine, sessions};
 use crate::model::{Checksum, JobId, JobState, Stage, Verb, limits};
 use crate::policy::flow;
 use crate::protocol::view::AttemptOutcome;
@@ -113,6 +113,7 @@ fn complete(tx: &Tx<'_>, row: &JobRow, completion: &Completion) -> Result<JobSta
     let actor = actor(row);
     let after = apply(tx, row, Verb::Complete, &actor, With::default())?;
     write_result(tx, row.id, completion)?;
+    quarantine::succeeded(tx, row)?;
     let before = advance::pipeline(tx.db, row.pipeline)?;
     let mut pipeline = before.clone();
     pipeline.kind = completion.report.kind.or(pipeline.kind);

@@ -2,8 +2,11 @@
 
 mod fencing;
 mod flow;
+mod dead_letters;
+mod quarantine;
 mod retries;
 mod retry_policy;
+mod submission_keys;
 mod writing;
 
 use super::{Page, SessionRecord, Store};

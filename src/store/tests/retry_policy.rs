@@ -8,6 +8,10 @@ use crate::store::{Page, SessionRecord};
 
 const ALL: Page = Page { before: None, limit: 100 };
 
+fn away() -> Failure {
+    Failure::new(Reason::NetworkError, "refused")
+}
+
 fn crash() -> Failure {
     Failure::new(Reason::ProcessCrashed, "signal 11")
 }
@@ -161,9 +165,9 @@ async fn retries_in_flight_leave_room_for_fresh_jobs() {
         farm.submit(&format!("bad{number}"), "x").await;
     }
     for job in [farm.claim(&worker, 64).await, farm.claim(&worker, 64).await].concat() {
-        assert_eq!(farm.fail(&worker, &job, crash()).await, JobState::RetryScheduled);
+        assert_eq!(farm.fail(&worker, &job, away()).await, JobState::RetryScheduled);
     }
-    farm.pass_ms(12_000);
+    farm.pass_ms(34_000);
     assert_eq!(farm.store.promote_due().await.unwrap(), 90);
     let first = farm.claim(&worker, 8).await;
     assert_eq!(first.len(), 4, "half of the slots");
@@ -175,7 +179,7 @@ async fn retries_in_flight_leave_room_for_fresh_jobs() {
     let fresh = farm.claim(&worker, 4).await;
     assert_eq!(fresh.len(), 4, "90 failing jobs do not hide the fresh ones");
     assert!(fresh.iter().all(|job| job.attempt == 1));
-    farm.fail(&worker, &first[0], crash()).await;
+    farm.fail(&worker, &first[0], away()).await;
     let fence = Fence { session: worker.id.clone(), epoch: first[1].epoch };
     farm.store.release(first[1].job_id, &fence).await.unwrap();
     let next = farm.claim(&worker, 2).await;

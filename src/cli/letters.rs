@@ -33,7 +33,7 @@ impl Letters {
             ..DeadLetterFilter::default()
         };
         for one in &self.wheres {
-            narrow(&mut filter, one).map_err(CliError::usage)?;
+            narrow(&mut filter, one).map_err(|why| CliError::usage(&why))?;
         }
         if filter == DeadLetterFilter::default() {
             return Err(CliError::usage(

@@ -32,11 +32,10 @@ fn in_quarantine(row: &WorkerView, quarantine: &Quarantine) -> String {
     );
     for one in &quarantine.evidence {
         let message = output::one_line(&one.message);
-        text.push_str(&format!("  job {}: {}: {message}\n", one.job, one.reason));
+        text = format!("{text}  job {}: {}: {message}\n", one.job, one.reason);
     }
     let name = output::one_line(&row.name);
-    text.push_str(&format!("  What to do: correct the machine, then 'sawah forgive {name}'"));
-    text
+    format!("{text}  What to do: correct the machine, then 'sawah forgive {name}'")
 }
 
 fn table(rows: &[WorkerView], now_ms: i64) -> Table {

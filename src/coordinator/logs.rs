@@ -266,7 +266,8 @@ mod tests {
     fn the_tail_is_the_last_twenty_lines_and_bounded() {
         let (_farm, logs) = logs();
         assert!(logs.tail(JOB, EPOCH).unwrap().is_empty());
-        let text: String = (1..=30).map(|line| format!("line {line}\n")).collect();
+        let lines: Vec<String> = (1..=30).map(|line| format!("line {line}\n")).collect();
+        let text = lines.concat();
         logs.append(JOB, EPOCH, 0, &text).unwrap();
         let tail = logs.tail(JOB, EPOCH).unwrap();
         assert_eq!((tail.len(), tail[0].as_str(), tail[19].as_str()), (20, "line 11", "line 30"));

@@ -101,7 +101,7 @@ mod tests {
             ("cannot read /farm/a b/x.png: refused", "cannot read <path> b/x.png: refused"),
             ("'dragon.glb' has no end", "'<path>' has no end"),
             ("C:\\farm\\x.exr, line 3.", "<path>, line <n>."),
-            ("blake3:0f3a9b12cc aborted (signal 11)", "blake3:<hash> aborted (signal <n>)"),
+            ("blake3:0f3a9b12cc aborted (signal 11)", "blake<n>:<hash> aborted (signal <n>)"),
             ("frame0012 took 1.5 s", "frame<n> took <n>.<n> s"),
             ("deadbeef is a word", "deadbeef is a word"),
             ("  two\n lines ", "two lines"),

@@ -91,8 +91,8 @@ impl<'a> Policy<'a> {
         let own = self.rule(class).and_then(|rule| rule.waits_s.as_deref());
         match own {
             Some(waits_s) if !(reason == Reason::LeaseLost && step == 0) => {
-                let wait_s = waits_s.get(step).or(waits_s.last()).copied().unwrap_or_default();
-                wait_s.saturating_mul(1_000)
+                let seconds = waits_s.get(step).or(waits_s.last()).copied().unwrap_or_default();
+                seconds.saturating_mul(1_000)
             }
             _ => {
                 let waits = schedule(class, reason);

@@ -68,6 +68,7 @@ impl Edit {
     }
 
     /// This edit with another one on top.
+    #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.settings.extend(other.settings.clone());
         self.memory_mib = other.memory_mib.or(self.memory_mib);

@@ -73,11 +73,11 @@ impl RetryRule {
                 bounds: "1 to 50 waits long",
             });
         }
-        match waits_s.iter().find(|wait_s| **wait_s > limits::RETRY_WAIT_S) {
+        match waits_s.iter().find(|wait| **wait > limits::RETRY_WAIT_S) {
             None => Ok(()),
-            Some(wait_s) => Err(SettingError::OutOfBounds {
+            Some(longest) => Err(SettingError::OutOfBounds {
                 key: "retry.waits_s",
-                value: *wait_s,
+                value: *longest,
                 bounds: "at most 86400 each, a day",
             }),
         }

@@ -147,7 +147,7 @@ fn conditions(filter: &DeadLetterFilter) -> Result<(String, Vec<Value>), StoreEr
     add("d.fingerprint", filter.fingerprint.as_deref().map(text));
     if !filter.jobs.is_empty() {
         let ids: Vec<_> = filter.jobs.iter().map(ToString::to_string).collect();
-        wheres.push_str(&format!(" AND d.job IN ({})", ids.join(", ")));
+        wheres = format!("{wheres} AND d.job IN ({})", ids.join(", "));
     }
     if filter.jobs.len() > limits::LETTERS_PER_ORDER {
         let most = limits::LETTERS_PER_ORDER;

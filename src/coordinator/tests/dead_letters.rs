@@ -29,7 +29,7 @@ async fn a_dead_letter_gets_the_end_of_its_log_and_is_replayed_and_dismissed_by_
     let append = LogAppend {
         fence: Fence { session: session.clone(), epoch: job.epoch },
         offset: 0,
-        text: (1..=30).map(|line| format!("line {line}\n")).collect(),
+        text: (1..=30).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat(),
     };
     assert_eq!(house.send(&format!("/jobs/{}/log", job.job_id), &append).await.status(), 204);
     fail(&house, &session, &job, Failure::new(Reason::InputCorrupt, "no end")).await;

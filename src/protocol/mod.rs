@@ -4,8 +4,10 @@
 //! clients and the coordinator, [`event`] is the live stream, [`problem`] every refusal.
 
 pub mod control;
+pub mod dead;
 pub mod event;
 pub mod problem;
+pub mod quarantine;
 pub mod submit;
 pub mod view;
 pub mod why;

@@ -7,6 +7,8 @@ use super::cancel::CancelArguments;
 use super::control::{DrainArguments, PauseArguments, ResumeArguments};
 use super::dead::DeadArguments;
 use super::demo::DemoArguments;
+use super::dismiss::DismissArguments;
+use super::forgive::ForgiveArguments;
 use super::limits::LimitsArguments;
 use super::logs::LogsArguments;
 use super::ls::LsArguments;
@@ -98,7 +100,9 @@ pub(super) enum Command {
     /// Show the workers that have a session now
     #[command(after_help = "Examples:\n  sawah workers\n  sawah workers --json")]
     Workers,
+    Forgive(ForgiveArguments),
     Dead(DeadArguments),
+    Dismiss(DismissArguments),
     /// Check this machine: adapters, programs, folders, database, port, settings
     ///
     /// Each line is ok, a warning or a failure, and says what to do. Exit code 1 if one failed.

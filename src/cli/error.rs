@@ -67,6 +67,10 @@ impl CliError {
         Self { exit, message: message.to_string() }
     }
 
+    pub(super) fn usage(message: &(impl ToString + ?Sized)) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
     pub(super) fn failed(message: &(impl ToString + ?Sized)) -> Self {
         Self::new(Exit::Failed, message)
     }

@@ -11,10 +11,13 @@ mod control;
 mod dead;
 mod demo;
 mod desktop;
+mod dismiss;
 mod doctor;
 mod embedded;
 mod error;
 mod limits;
+mod forgive;
+mod letters;
 mod logs;
 mod ls;
 mod output;
@@ -84,6 +87,8 @@ fn run(context: &Context, command: Option<Command>) -> Result<Exit, CliError> {
         Some(Command::Drain(arguments)) => control::drain(context, arguments),
         Some(Command::Limits(arguments)) => limits::run(context, arguments),
         Some(Command::Workers) => workers::run(context),
+        Some(Command::Dismiss(arguments)) => dismiss::run(context, arguments),
+        Some(Command::Forgive(arguments)) => forgive::run(context, arguments),
         Some(Command::Dead(arguments)) => dead::run(context, &arguments),
         Some(Command::Doctor) => doctor::run(context),
         Some(Command::Simulate(arguments)) => simulate::run(context, &arguments),

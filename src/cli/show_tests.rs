@@ -89,6 +89,7 @@ fn detail() -> PipelineDetail {
                 message: "ffmpeg is not installed".to_owned(),
             }],
             drawn_by: Some("llvmpipe".to_owned()),
+            edit: None,
         }],
         published: vec![PublishedFile {
             output: "still.png".to_owned(),

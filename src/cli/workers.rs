@@ -4,6 +4,7 @@ use super::context::Context;
 use super::error::{CliError, Exit};
 use super::output::{self, Table};
 use super::words;
+use crate::protocol::quarantine::Quarantine;
 use crate::protocol::view::WorkerView;
 
 pub(super) fn run(context: &Context) -> Result<Exit, CliError> {
@@ -13,8 +14,28 @@ pub(super) fn run(context: &Context) -> Result<Exit, CliError> {
     } else {
         table(&rows, context.now_ms())
             .print("No worker has a session: start one with 'sawah worker'")?;
+        for row in &rows {
+            if let Some(quarantine) = &row.quarantine {
+                output::line(&in_quarantine(row, quarantine))?;
+            }
+        }
     }
     Ok(Exit::Done)
+}
+
+fn in_quarantine(row: &WorkerView, quarantine: &Quarantine) -> String {
+    let mut text = format!(
+        "\n{} is in quarantine since {}: it failed jobs of {} pipelines in a row\n",
+        output::one_line(&row.name),
+        words::date(quarantine.since_ms),
+        quarantine.evidence.len()
+    );
+    for one in &quarantine.evidence {
+        let message = output::one_line(&one.message);
+        text = format!("{text}  job {}: {}: {message}\n", one.job, one.reason);
+    }
+    let name = output::one_line(&row.name);
+    format!("{text}  What to do: correct the machine, then 'sawah forgive {name}'")
 }
 
 fn table(rows: &[WorkerView], now_ms: i64) -> Table {

@@ -4,6 +4,7 @@
 use super::error::ClientError;
 use crate::model::{JobId, JobState, PipelineId};
 use crate::protocol::control::{ControlView, Limits, SetControl, SetLimit};
+use crate::protocol::dead::{BatchReply, DeadLetterDetail, DismissBatch, ReplayBatch};
 use crate::protocol::problem::{Problem, ProblemCode};
 use crate::protocol::submit::{CancelReply, Order, Replayed, Submission, Submitted};
 use crate::protocol::view::{
@@ -319,9 +320,39 @@ impl Client {
         self.get(&format!("/jobs/{job}/why")).await
     }
 
+    /// `GET /v1/dead-letters/{job}`.
+    pub async fn dead_letter(&self, job: JobId) -> Result<DeadLetterDetail, ClientError> {
+        self.get(&format!("/dead-letters/{job}")).await
+    }
+
+    /// `POST /v1/dead-letters/replay`: many at once.
+    pub async fn replay_many(&self, order: &ReplayBatch) -> Result<BatchReply, ClientError> {
+        self.post("/dead-letters/replay", order).await
+    }
+
+    /// `POST /v1/dead-letters/dismiss`: many at once.
+    pub async fn dismiss_many(&self, order: &DismissBatch) -> Result<BatchReply, ClientError> {
+        self.post("/dead-letters/dismiss", order).await
+    }
+
     /// `GET /v1/workers`: those with a session now.
     pub async fn workers(&self) -> Result<Vec<WorkerView>, ClientError> {
         self.get("/workers").await
+    }
+
+    /// `POST /v1/workers/{worker}/forgive`.
+    pub async fn forgive(&self, worker: &str, order: &Order) -> Result<(), ClientError> {
+        let mut path = Url::parse("http://farm").map_err(|error| self.bad_path(&error))?;
+        // The name is free text: only a URL's own segments escape it rightly.
+        let mut segments = path.path_segments_mut().map_err(|()| self.bad_path("no path"))?;
+        segments.clear().extend(["workers", worker, "forgive"]);
+        drop(segments);
+        let request = self.request(Method::POST, path.path()).json(order).timeout(CALL_TIMEOUT);
+        self.send(request, path.path()).await.map(|_| ())
+    }
+
+    fn bad_path(&self, why: &(impl ToString + ?Sized)) -> ClientError {
+        ClientError::BadAddress { url: self.url.clone(), why: why.to_string() }
     }
 
     /// `GET /v1/snapshot` with the newest `pipelines`.

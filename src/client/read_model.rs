@@ -1,8 +1,10 @@
 //! The farm as a client sees it: a snapshot, then every event folded in.
 
 use crate::model::{JobId, JobState, PipelineId, PipelineStatus, SessionId, Verb};
+use crate::policy::fingerprint::fingerprint;
 use crate::policy::retry::max_attempts;
 use crate::protocol::event::{Change, Event, Pulse};
+use crate::protocol::quarantine::Quarantine;
 use crate::protocol::view::{DeadLetterView, JobView, PipelineView, Snapshot, WorkerView};
 use crate::protocol::work::Failure;
 use std::collections::BTreeMap;
@@ -97,7 +99,10 @@ impl ReadModel {
             Change::WorkerJoined { .. }
             | Change::WorkerLeft { .. }
             | Change::ControlChanged { .. }
-            | Change::LimitChanged { .. } => None,
+            | Change::LimitChanged { .. }
+            | Change::WorkerQuarantined { .. }
+            | Change::WorkerForgiven { .. }
+            | Change::DeadLettersSettled { .. } => None,
         }
     }
 
@@ -142,10 +147,21 @@ impl ReadModel {
             Change::WorkerLeft { session, .. } => {
                 self.workers.remove(session);
             }
-            Change::Published { .. }
+            Change::WorkerQuarantined { worker, quarantine } => {
+                self.quarantine(worker, Some(quarantine));
+            }
+            Change::WorkerForgiven { worker, .. } => self.quarantine(worker, None),
+            Change::DeadLettersSettled { .. }
+            | Change::Published { .. }
             | Change::Exported { .. }
             | Change::ControlChanged { .. }
             | Change::LimitChanged { .. } => {}
+        }
+    }
+
+    fn quarantine(&mut self, name: &str, quarantine: Option<&Quarantine>) {
+        for worker in self.workers.values_mut().filter(|worker| worker.name == name) {
+            Arc::make_mut(worker).quarantine = quarantine.cloned();
         }
     }
 
@@ -191,6 +207,7 @@ impl ReadModel {
             session,
             failure,
             run_at_ms,
+            max_attempts: allowed,
             ..
         } = &event.change
         else {
@@ -213,7 +230,7 @@ impl ReadModel {
         }
         if let Some(failure) = failure {
             row.last_failure = Some(failure.clone());
-            row.max_attempts = max_attempts(failure.class);
+            row.max_attempts = allowed.unwrap_or_else(|| max_attempts(failure.class));
         }
         if *to == JobState::FailedTerminal {
             let row = row.clone();
@@ -246,6 +263,7 @@ impl ReadModel {
             at_ms,
             replayed_as: None,
             dismissed: false,
+            fingerprint: fingerprint(failure.reason, job.stage, &failure.message),
         };
         self.dead_letters.insert(job.id, Arc::new(letter));
     }

@@ -43,6 +43,7 @@ fn worker(byte: u8, jobs: Vec<JobId>) -> WorkerView {
         jobs,
         opened_at_ms: 5,
         lease_left_ms: 30_000,
+        quarantine: None,
     }
 }
 
@@ -81,6 +82,7 @@ fn changed(to: JobState, verb: Verb, attempt: u32, failure: Option<Failure>) -> 
         session: Some(session(1)),
         failure,
         run_at_ms: None,
+        max_attempts: None,
     }
 }
 

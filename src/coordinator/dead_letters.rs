@@ -5,6 +5,7 @@ use super::pipelines::check_text;
 use super::problem::{Conflicts, Refusal, Refusals};
 use super::state::Shared;
 use crate::model::JobId;
+use crate::protocol::dead::{BatchReply, DeadLetterDetail, DismissBatch, ReplayBatch};
 use crate::protocol::submit::{Order, Replayed};
 use crate::protocol::view::DeadLetterView;
 use axum::Json;
@@ -32,6 +33,50 @@ pub(super) async fn list(
 ) -> Result<Json<Vec<DeadLetterView>>, Refusal> {
     let page = PageParams { before: filter.before, limit: filter.limit };
     Ok(Json(farm.store.dead_letters(filter.all, page.into()).await?))
+}
+
+/// One dead letter with its log, its payload and every attempt.
+#[utoipa::path(get, path = "/v1/dead-letters/{job}", tag = "dead letters",
+    params(("job" = i64, Path)), responses((status = 200, body = DeadLetterDetail), Refusals))]
+pub(super) async fn show(
+    State(farm): State<Shared>,
+    At(job): At<JobId>,
+) -> Result<Json<DeadLetterDetail>, Refusal> {
+    Ok(Json(farm.store.dead_letter(job).await?))
+}
+
+/// Tries many again, each as a new job: counted, with what became of each.
+#[utoipa::path(post, path = "/v1/dead-letters/replay", tag = "dead letters",
+    request_body = ReplayBatch, responses((status = 200, body = BatchReply), Refusals))]
+pub(super) async fn replay_many(
+    State(farm): State<Shared>,
+    JsonBody(order): JsonBody<ReplayBatch>,
+) -> Result<Json<BatchReply>, Refusal> {
+    check_text("actor", &order.actor)?;
+    check_text("reason", &order.reason)?;
+    for (key, value) in &order.edit.settings {
+        check_text("settings", key)?;
+        check_text("settings", value)?;
+    }
+    let reply = farm.store.replay_many(order).await?;
+    let BatchReply { dry_run, matched, done, refused, .. } = reply;
+    tracing::info!(dry_run, matched, done, refused, "dead letters replayed");
+    Ok(Json(reply))
+}
+
+/// Puts many aside for good.
+#[utoipa::path(post, path = "/v1/dead-letters/dismiss", tag = "dead letters",
+    request_body = DismissBatch, responses((status = 200, body = BatchReply), Refusals))]
+pub(super) async fn dismiss_many(
+    State(farm): State<Shared>,
+    JsonBody(order): JsonBody<DismissBatch>,
+) -> Result<Json<BatchReply>, Refusal> {
+    check_text("actor", &order.actor)?;
+    check_text("reason", &order.reason)?;
+    let reply = farm.store.dismiss_many(order).await?;
+    let BatchReply { dry_run, matched, done, refused, .. } = reply;
+    tracing::info!(dry_run, matched, done, refused, "dead letters dismissed");
+    Ok(Json(reply))
 }
 
 /// Tries the job again as a new job.
@@ -64,7 +109,7 @@ pub(super) async fn dismiss(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn check_order(order: &Order) -> Result<(), Refusal> {
+pub(super) fn check_order(order: &Order) -> Result<(), Refusal> {
     check_text("actor", &order.actor)?;
     check_text("reason", &order.reason)
 }

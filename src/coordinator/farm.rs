@@ -1,14 +1,16 @@
 //! Looks at the whole farm.
 
-use super::extract::Params;
-use super::problem::{Refusal, Refusals};
+use super::dead_letters::check_order;
+use super::extract::{At, JsonBody, Params};
+use super::problem::{Conflicts, Refusal, Refusals};
 use super::state::Shared;
 use crate::model::limits;
+use crate::protocol::submit::Order;
 use crate::protocol::view::{FarmStatus, Snapshot, WorkerView};
 use crate::recipes::Recipe;
 use axum::Json;
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use serde::Deserialize;
 
@@ -22,6 +24,7 @@ pub(super) async fn workers(State(farm): State<Shared>) -> Result<Json<Vec<Worke
     let mut workers = Vec::new();
     for record in farm.store.sessions().await? {
         let jobs = farm.store.held(&record.id).await?.into_iter().map(|(job, _)| job).collect();
+        let quarantine = farm.store.quarantine(&record.worker).await?;
         workers.push(WorkerView {
             name: record.worker,
             session: record.id,
@@ -29,10 +32,26 @@ pub(super) async fn workers(State(farm): State<Shared>) -> Result<Json<Vec<Worke
             jobs,
             opened_at_ms: record.opened_at_ms,
             lease_left_ms: 0,
+            quarantine,
         });
     }
     farm.fill_leases(&mut workers);
     Ok(Json(workers))
+}
+
+/// Gives work to a worker in quarantine again.
+#[utoipa::path(post, path = "/v1/workers/{worker}/forgive", tag = "farm",
+    params(("worker" = String, Path)), request_body = Order,
+    responses((status = 204), Refusals, Conflicts))]
+pub(super) async fn forgive(
+    State(farm): State<Shared>,
+    At(worker): At<String>,
+    JsonBody(order): JsonBody<Order>,
+) -> Result<StatusCode, Refusal> {
+    check_order(&order)?;
+    farm.store.forgive(&worker, &order.actor, &order.reason).await?;
+    tracing::info!(worker, "worker forgiven");
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// How much a snapshot shows.

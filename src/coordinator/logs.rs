@@ -122,6 +122,16 @@ impl Logs {
             _ => Err(LogError::File { path, source }),
         })
     }
+
+    /// The last lines of an attempt's log, bounded.
+    pub(super) fn tail(&self, job: JobId, epoch: Epoch) -> Result<Vec<String>, LogError> {
+        let most = i64::try_from(limits::DEAD_LOG_BYTES).unwrap_or(i64::MAX);
+        let piece = self.read(job, epoch, -most)?;
+        let text = String::from_utf8_lossy(&piece.bytes);
+        let lines: Vec<&str> = text.lines().collect();
+        let first = lines.len().saturating_sub(limits::DEAD_LOG_LINES);
+        Ok(lines.into_iter().skip(first).map(str::to_owned).collect())
+    }
 }
 
 fn read_piece(path: &Path, offset: i64) -> std::io::Result<Piece> {
@@ -250,6 +260,20 @@ mod tests {
         assert_eq!(text(&logs, i64::MIN), "one\nzwölf\n");
         assert_eq!(text(&logs, i64::MAX), "");
         assert_eq!(logs.read(JOB, EPOCH, -3).unwrap().end, 11);
+    }
+
+    #[test]
+    fn the_tail_is_the_last_twenty_lines_and_bounded() {
+        let (_farm, logs) = logs();
+        assert!(logs.tail(JOB, EPOCH).unwrap().is_empty());
+        let lines: Vec<String> = (1..=30).map(|line| format!("line {line}\n")).collect();
+        let text = lines.concat();
+        logs.append(JOB, EPOCH, 0, &text).unwrap();
+        let tail = logs.tail(JOB, EPOCH).unwrap();
+        assert_eq!((tail.len(), tail[0].as_str(), tail[19].as_str()), (20, "line 11", "line 30"));
+        logs.append(JOB, EPOCH, text.len() as u64, &"x".repeat(1 << 20)).unwrap();
+        let bytes: usize = logs.tail(JOB, EPOCH).unwrap().iter().map(String::len).sum();
+        assert_eq!(bytes as u64, limits::DEAD_LOG_BYTES);
     }
 
     #[test]

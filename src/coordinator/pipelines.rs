@@ -4,35 +4,71 @@ use super::extract::{At, JsonBody, PageParams, Params};
 use super::problem::{Conflicts, Refusal, Refusals};
 use super::state::{Shared, blocking};
 use crate::artifacts::{Artifacts, names};
-use crate::model::{PipelineId, Reason, limits};
+use crate::model::{Checksum, PipelineId, Reason, limits};
 use crate::protocol::submit::{CancelReply, Order, Submission, Submitted};
 use crate::protocol::view::{PipelineDetail, PipelineView};
 use crate::recipes::library::DEFAULT_RECIPE;
 use crate::recipes::{Library, Recipe};
+use crate::store::SubmissionKey;
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use std::collections::BTreeSet;
+
+/// Names a submission: repeated under the same key it gets the same answer.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Longest source reference, actor or reason, in bytes.
 pub(super) const TEXT_BYTES: usize = limits::MESSAGE_BYTES;
 
 /// An asset version to run through a recipe; the bytes of its files were put before.
+///
+/// Repeated with the same `Idempotency-Key` within a day it gets the same answer.
 #[utoipa::path(post, path = "/v1/pipelines", tag = "pipelines", request_body = Submission,
+    params(("idempotency-key" = Option<String>, Header, description = "New for each submission")),
     responses((status = 201, body = Submitted), Refusals, Conflicts))]
 pub(super) async fn submit(
     State(farm): State<Shared>,
+    headers: HeaderMap,
     JsonBody(submission): JsonBody<Submission>,
 ) -> Result<(StatusCode, Json<Submitted>), Refusal> {
+    let key = submission_key(&headers, &submission)?;
+    if let Some(key) = &key
+        && let Some(before) = farm.store.remembered(key.clone()).await?
+    {
+        return Ok((StatusCode::CREATED, Json(before)));
+    }
     let recipe = resolve(&farm.library, &submission)?;
     let artifacts = farm.artifacts.clone();
     let submission = blocking(move || checked(&artifacts, submission)).await?;
-    let submitted = farm.store.submit(submission, recipe, super::random_bytes()?).await?;
+    let trace = super::random_bytes()?;
+    let submitted = match key {
+        Some(key) => farm.store.submit_once(key, submission, recipe, trace).await?,
+        None => farm.store.submit(submission, recipe, trace).await?,
+    };
     tracing::info!(
         pipeline = %submitted.pipeline, asset = %submitted.asset, outcome = ?submitted.outcome,
         "asset submitted"
     );
     Ok((StatusCode::CREATED, Json(submitted)))
+}
+
+/// The client's key for the submission, with the checksum of what came under it.
+fn submission_key(
+    headers: &HeaderMap,
+    submission: &Submission,
+) -> Result<Option<SubmissionKey>, Refusal> {
+    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let key =
+        value.to_str().ok().filter(|key| (1..=limits::SUBMISSION_KEY_BYTES).contains(&key.len()));
+    let key = key.ok_or_else(|| {
+        let message =
+            format!("an idempotency key has 1 to {} ASCII letters", limits::SUBMISSION_KEY_BYTES);
+        Refusal::invalid(message, "Choose a shorter key, such as a random UUID.")
+    })?;
+    let body = serde_json::to_vec(submission)
+        .map_err(|error| Refusal::internal(format!("a submission cannot be written: {error}")))?;
+    Ok(Some(SubmissionKey { key: key.to_owned(), body: Checksum::of(&body) }))
 }
 
 /// The recipe of a submission with its settings changed.
@@ -176,7 +212,7 @@ pub(super) async fn cancel(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AssetName, Checksum};
+    use crate::model::AssetName;
     use crate::protocol::submit::SourceFile;
     use std::collections::BTreeMap;
 

@@ -68,12 +68,16 @@ pub(super) fn routes() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(pipelines::show))
         .routes(routes!(pipelines::cancel))
         .routes(routes!(dead_letters::list))
+        .routes(routes!(dead_letters::replay_many))
+        .routes(routes!(dead_letters::dismiss_many))
+        .routes(routes!(dead_letters::show))
         .routes(routes!(dead_letters::replay))
         .routes(routes!(dead_letters::dismiss))
         .routes(routes!(controls::list, controls::set))
         .routes(routes!(controls::limits, controls::set_limit))
         .routes(routes!(controls::why))
         .routes(routes!(farm::workers))
+        .routes(routes!(farm::forgive))
         .routes(routes!(farm::snapshot))
         .routes(routes!(farm::status))
         .routes(routes!(farm::recipes))
@@ -182,6 +186,9 @@ mod tests {
         ("get", "/v1/pipelines/{pipeline}"),
         ("post", "/v1/pipelines/{pipeline}/cancel"),
         ("get", "/v1/dead-letters"),
+        ("get", "/v1/dead-letters/{job}"),
+        ("post", "/v1/dead-letters/replay"),
+        ("post", "/v1/dead-letters/dismiss"),
         ("post", "/v1/dead-letters/{job}/replay"),
         ("post", "/v1/dead-letters/{job}/dismiss"),
         ("get", "/v1/controls"),
@@ -190,6 +197,7 @@ mod tests {
         ("put", "/v1/limits"),
         ("get", "/v1/jobs/{job}/why"),
         ("get", "/v1/workers"),
+        ("post", "/v1/workers/{worker}/forgive"),
         ("get", "/v1/snapshot"),
         ("get", "/v1/status"),
         ("get", "/v1/recipes"),

@@ -1,5 +1,7 @@
 //! A whole coordinator over real HTTP, with a worker that answers by rote.
 
+mod dead_letters;
+
 use super::*;
 use crate::clock::SystemClock;
 use crate::model::{AssetKind, AssetName, Checksum, JobId, PipelineStatus, SessionId, Stage};

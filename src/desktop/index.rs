@@ -149,6 +149,7 @@ mod tests {
             jobs,
             opened_at_ms: 0,
             lease_left_ms,
+            quarantine: None,
         }
     }
 

@@ -76,3 +76,33 @@ pub const EXPLAIN_AHEAD: u32 = 1_000;
 pub const HOLDERS_NAMED: u32 = 100;
 /// Most paused or draining queues and workers.
 pub const CONTROLS: u32 = 1_000;
+/// Dead letters that one order replays or dismisses.
+pub const LETTERS_PER_ORDER: usize = 1_000;
+/// Files kept of what a dead letter's job read.
+pub const DEAD_DEPENDENCIES: usize = 100;
+/// Lines of the log kept with a dead letter.
+pub const DEAD_LOG_LINES: usize = 20;
+/// Bytes of the log kept with a dead letter.
+pub const DEAD_LOG_BYTES: u64 = 16 << 10;
+/// How long the key of a submission is remembered.
+pub const SUBMISSION_KEY_MS: i64 = 86_400_000;
+/// Longest key of a submission, in bytes.
+pub const SUBMISSION_KEY_BYTES: usize = 128;
+/// A worker that failed jobs of this many pipelines in a row is given no more work.
+pub const QUARANTINE_PIPELINES: u32 = 3;
+/// How long a ready job is kept from the worker that it failed on, where another one lives.
+pub const ANOTHER_WORKER_MS: i64 = 30_000;
+/// Ready retries that a claim passes over because they are left to another worker.
+pub const RETRY_HEADS_PASSED_OVER: u32 = 64;
+/// Share of all live workers' slots that the retries of one queue may take; at least one slot.
+pub const RETRY_SHARE_PERCENT: u32 = 50;
+/// Most attempts that a recipe can allow.
+pub const ATTEMPTS_PER_JOB: u32 = 50;
+/// Longest wait before a retry that a recipe can ask for.
+pub const RETRY_WAIT_S: u64 = 86_400;
+/// Time between two tries of a job that waits for a licence.
+pub const LICENCE_RETRY_MS: u64 = 60_000;
+/// How long a job waits for licences in all when the recipe does not say.
+pub const LICENCE_WAIT_DEFAULT_S: u64 = 86_400;
+/// Longest wait for licences that a recipe can ask for.
+pub const LICENCE_WAIT_S: u64 = 604_800;

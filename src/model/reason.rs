@@ -101,6 +101,7 @@ reasons! {
     LimitMemory = "limit.memory", Intervention, "Raise the stage's memory limit in the recipe or reduce the asset.";
     LimitTime = "limit.time", Unknown, "Raise the stage's time limit in the recipe or reduce the asset.";
     LimitStall = "limit.stall", Unknown, "See the log for where it stopped; raise the stall limit if the work is only slow.";
+    LicenceUnavailable = "licence.unavailable", Transient, "Wait until a licence is free, or add licences; the job tries again by itself.";
     ProgramMissing = "program.missing", Intervention, "Install the named program on a worker.";
     ProgramFailed = "program.failed", Unknown, "See the attempt's log for the program's own words.";
     DiskFull = "disk.full", Intervention, "Free space on the named disk, then replay.";

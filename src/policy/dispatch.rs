@@ -1,6 +1,6 @@
 //! Which ready jobs a worker gets: the best of what nothing keeps from it.
 
-use super::gate::{Facts, Worker};
+use super::gate::{Facts, Round, Worker};
 use super::needs::Needs;
 use super::urgency;
 use crate::model::{JobId, ProjectId, Stage};
@@ -21,17 +21,21 @@ pub struct Lane {
     pub project: ProjectId,
     /// Their priority.
     pub priority: u8,
+    /// Whether they have failed before.
+    pub round: Round,
     /// The oldest of them, oldest first.
     pub heads: VecDeque<Head>,
 }
 
 /// One ready job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// Since when it is ready, Unix milliseconds.
     pub ready_ms: i64,
     /// Which.
     pub job: JobId,
+    /// The worker that it failed on last.
+    pub failed_on: Option<String>,
 }
 
 /// A job that is handed out.
@@ -46,7 +50,9 @@ pub struct Pick {
 impl Lane {
     /// Whether a limit keeps all of its jobs from all workers.
     pub fn is_held(&self, facts: &Facts, now_wall_ms: i64) -> bool {
-        facts.holds(self.queue, &self.needs, self.project, now_wall_ms).next().is_some()
+        let holds =
+            facts.holds(self.queue, &self.needs, self.project, self.round, now_wall_ms).next();
+        holds.is_some()
     }
 }
 
@@ -61,14 +67,20 @@ pub fn pick(
     wanted: u32,
     now_wall_ms: i64,
 ) -> Vec<Pick> {
+    // What is left to another worker stands in nobody's way.
+    for lane in lanes.iter_mut().filter(|lane| lane.round == Round::Retry) {
+        lane.heads.retain(|head| {
+            worker.failed_here(head.ready_ms, head.failed_on.as_deref(), now_wall_ms).is_none()
+        });
+    }
     let mut picked = Vec::new();
     for _ in 0..wanted {
         let best = lanes
             .iter()
             .enumerate()
-            .filter_map(|(number, lane)| Some((number, lane, *lane.heads.front()?)))
+            .filter_map(|(number, lane)| Some((number, lane, lane.heads.front()?)))
             .filter(|(_, lane, head)| {
-                let mut holds = worker.holds(&lane.needs, live, head.ready_ms, now_wall_ms);
+                let mut holds = worker.holds(&lane.needs, live, waiting(head), now_wall_ms);
                 holds.next().is_none() && !lane.is_held(facts, now_wall_ms)
             })
             .min_by_key(|(_, lane, head)| {
@@ -76,21 +88,25 @@ pub fn pick(
                 let turn = facts.turn(lane.project);
                 (turn, Reverse(level), Reverse(lane.stage), head.ready_ms, head.job)
             })
-            .map(|(number, _, head)| (number, head));
-        let Some((number, head)) = best else { break };
+            .map(|(number, _, _)| number);
+        let Some(number) = best else { break };
         let Some(lane) = lanes.get_mut(number) else { break };
-        lane.heads.pop_front();
-        facts.take(&lane.needs, lane.project, now_wall_ms);
+        let Some(head) = lane.heads.pop_front() else { break };
+        facts.take(lane.queue, &lane.needs, lane.project, lane.round, now_wall_ms);
         picked.push(Pick { job: head.job, lane: number });
     }
     picked
+}
+
+fn waiting(head: &Head) -> (i64, Option<&str>) {
+    (head.ready_ms, head.failed_on.as_deref())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::{Mode, limits};
-    use crate::policy::gate::{Project, Semaphore};
+    use crate::policy::gate::{Project, Retries, Semaphore};
     use crate::policy::matching::ResourceClass;
 
     const NOW_MS: i64 = 1_800_000_000_000;
@@ -106,18 +122,29 @@ mod tests {
             gpus: Vec::new(),
             programs: Vec::new(),
         };
-        Worker { name: "w".into(), mode: Mode::Running, capabilities, busy: 0 }
+        Worker {
+            name: "w".into(),
+            mode: Mode::Running,
+            capabilities,
+            busy: 0,
+            quarantined: false,
+            others: 0,
+        }
     }
 
     fn lane(stage: Stage, project: i64, priority: u8, jobs: &[i64]) -> Lane {
-        let heads =
-            jobs.iter().map(|job| Head { ready_ms: NOW_MS - 1_000 + job, job: JobId(*job) });
+        let heads = jobs.iter().map(|job| Head {
+            ready_ms: NOW_MS - 1_000 + job,
+            job: JobId(*job),
+            failed_on: None,
+        });
         Lane {
             queue: super::super::flow::queue(stage),
             stage,
             needs: Needs::only(ResourceClass::Any),
             project: ProjectId(project),
             priority,
+            round: Round::Fresh,
             heads: heads.collect(),
         }
     }
@@ -175,6 +202,24 @@ mod tests {
         facts.projects.get_mut(&ProjectId(1)).unwrap().quota = Some(3);
         let mut more = [lane(Stage::Ingest, 1, 5, &[5, 6])];
         assert_eq!(picked(&mut more, &mut facts, 9), [5], "two of three run already");
+    }
+
+    #[test]
+    fn retries_leave_room_for_fresh_jobs_and_pass_over_the_worker_that_they_failed_on() {
+        let mut again = lane(Stage::Ingest, 1, 5, &[1, 2, 3]);
+        again.round = Round::Retry;
+        again.heads[0].failed_on = Some("w".into());
+        let mut lanes = [again, lane(Stage::Ingest, 1, 5, &[7, 8])];
+        let mut facts = facts();
+        let queue = lanes[0].queue.to_owned();
+        facts.retries.insert(queue, Retries { at_once: 2, running: 1 });
+        let careful = Worker { others: 1, ..worker() };
+        let picks = pick(&mut lanes.clone(), &mut facts.clone(), &careful, &[], 9, NOW_MS);
+        let jobs: Vec<_> = picks.iter().map(|pick| pick.job.0).collect();
+        assert_eq!(jobs, [2, 7, 8], "the first is left to another, the third has no room");
+        assert_eq!(picked(&mut lanes, &mut facts, 9), [1, 7, 8], "nobody else is there");
+        let barred = Worker { quarantined: true, ..worker() };
+        assert!(pick(&mut lanes, &mut facts, &barred, &[], 9, NOW_MS).is_empty());
     }
 
     #[test]

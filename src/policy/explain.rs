@@ -1,6 +1,6 @@
 //! Why a job is not running: what [`super::gate`] says, in words.
 
-use super::gate::{Facts, Hold, Worker, WorkerHold};
+use super::gate::{Facts, Hold, Round, Worker, WorkerHold};
 use super::needs::Needs;
 use super::urgency;
 use crate::model::{JobId, JobState, Mode, Name, PipelineId, ProjectId, Stage, limits};
@@ -28,6 +28,8 @@ pub struct Subject {
     pub run_at_ms: Option<i64>,
     /// Since when it is ready.
     pub ready_ms: i64,
+    /// The worker that it failed on last.
+    pub failed_on: Option<String>,
     /// What it asks for.
     pub needs: Needs,
     /// Whose it is.
@@ -36,6 +38,12 @@ pub struct Subject {
     pub priority: u8,
     /// Its place among the jobs that no limit keeps back, where it is one of them.
     pub position: Option<u32>,
+}
+
+impl Subject {
+    fn round(&self) -> Round {
+        if self.failed_on.is_some() { Round::Retry } else { Round::Fresh }
+    }
 }
 
 /// What the answer is made from besides the job.
@@ -81,7 +89,7 @@ pub fn explain(subject: &Subject, scene: &Scene<'_>) -> Why {
     why.reasons.extend(
         scene
             .facts
-            .holds(&subject.queue, &subject.needs, subject.project, now_ms)
+            .holds(&subject.queue, &subject.needs, subject.project, subject.round(), now_ms)
             .map(|hold| limit(hold, subject, scene)),
     );
     let is_held = !why.reasons.is_empty();
@@ -124,6 +132,10 @@ fn limit(hold: Hold, subject: &Subject, scene: &Scene<'_>) -> WhyReason {
             let text = format!("queue {queue} is {mode}: 'sawah resume --queue {queue}' ends that");
             reason(code, text)
         }
+        Hold::Retries { at_once } => reason(
+            WhyCode::RetriesAtOnce,
+            format!("as many retries of queue {queue} run as may: {at_once}"),
+        ),
         Hold::Quota { project, quota } => reason(
             WhyCode::QuotaUsed,
             format!("project {project} runs as many jobs as it may: {quota}"),
@@ -156,7 +168,8 @@ fn for_worker(worker: &Worker, subject: &Subject, scene: &Scene<'_>) -> WorkerWh
         scene.workers.iter().map(|one| one.capabilities.clone()).collect();
     // A retry is ready from the moment it is due.
     let ready_ms = subject.run_at_ms.unwrap_or(subject.ready_ms);
-    let holds = worker.holds(&subject.needs, &live, ready_ms, now_ms).chain(worker.slots());
+    let waiting = (ready_ms, subject.failed_on.as_deref());
+    let holds = worker.holds(&subject.needs, &live, waiting, now_ms).chain(worker.slots());
     let reasons = holds
         .map(|hold| match hold {
             WorkerHold::Mode(mode) => {
@@ -167,6 +180,18 @@ fn for_worker(worker: &Worker, subject: &Subject, scene: &Scene<'_>) -> WorkerWh
                 };
                 let name = &worker.name;
                 reason(code, format!("it is {mode}: 'sawah resume --worker {name}' ends that"))
+            }
+            WorkerHold::Quarantine => {
+                let name = &worker.name;
+                let text = format!("it is in quarantine: 'sawah forgive {name}' ends that");
+                reason(WhyCode::Quarantined, text)
+            }
+            WorkerHold::FailedHere { until_ms } => {
+                let message = format!(
+                    "it failed here last, so another worker comes first; this one may take it {}",
+                    soon(until_ms, now_ms)
+                );
+                WhyReason { until_ms: Some(until_ms), ..reason(WhyCode::FailedHere, message) }
             }
             WorkerHold::GpuPreferred { until_ms } => {
                 let message = format!(

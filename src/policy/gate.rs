@@ -5,7 +5,7 @@ use super::bucket::{self, Bucket, Rate};
 use super::fair;
 use super::matching::{self, Allowed};
 use super::needs::Needs;
-use crate::model::{Mode, Name, ProjectId};
+use crate::model::{Mode, Name, ProjectId, limits};
 use crate::protocol::work::Capabilities;
 use std::collections::BTreeMap;
 
@@ -16,6 +16,24 @@ pub struct Semaphore {
     pub capacity: u32,
     /// Holders now.
     pub held: u32,
+}
+
+/// Whether a job has failed before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Round {
+    /// It has not.
+    Fresh,
+    /// It has: only so many of these run at once.
+    Retry,
+}
+
+/// Retries of one queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retries {
+    /// So many may run at once.
+    pub at_once: u32,
+    /// So many run now.
+    pub running: u32,
 }
 
 /// A project that shares the farm.
@@ -44,6 +62,8 @@ pub struct Facts {
     pub semaphores: BTreeMap<Name, Semaphore>,
     /// Rates with a limit, and their buckets.
     pub rates: BTreeMap<Name, (Rate, Bucket)>,
+    /// Retries by queue.
+    pub retries: BTreeMap<String, Retries>,
     /// Projects that have jobs.
     pub projects: BTreeMap<ProjectId, Project>,
     /// Where the fair share stands.
@@ -57,6 +77,11 @@ pub enum Hold {
     Farm(Mode),
     /// The queue is paused or draining.
     Queue(Mode),
+    /// As many retries of the queue run as may.
+    Retries {
+        /// Retries at once.
+        at_once: u32,
+    },
     /// Every place of the semaphore is taken.
     Semaphore {
         /// Which.
@@ -85,6 +110,13 @@ pub enum Hold {
 pub enum WorkerHold {
     /// The worker is paused or draining.
     Mode(Mode),
+    /// The worker is in quarantine.
+    Quarantine,
+    /// The job failed on it last: another worker comes first, until then.
+    FailedHere {
+        /// Unix milliseconds.
+        until_ms: i64,
+    },
     /// Workers with a graphics adapter come first, until then.
     GpuPreferred {
         /// Unix milliseconds.
@@ -108,6 +140,10 @@ pub struct Worker {
     pub capabilities: Capabilities,
     /// Jobs that it holds.
     pub busy: u32,
+    /// Whether it is in quarantine.
+    pub quarantined: bool,
+    /// Live workers beside it that are given work.
+    pub others: u32,
 }
 
 impl Facts {
@@ -118,9 +154,14 @@ impl Facts {
         queue: &str,
         needs: &'a Needs,
         project: ProjectId,
+        round: Round,
         now_wall_ms: i64,
     ) -> impl Iterator<Item = Hold> + use<'a> {
         let farm = (self.farm != Mode::Running).then_some(Hold::Farm(self.farm));
+        let retries = self.retries.get(queue).filter(|_| round == Round::Retry);
+        let retries = retries
+            .filter(|one| one.running >= one.at_once)
+            .map(|one| Hold::Retries { at_once: one.at_once });
         let queue = self.queues.get(queue).copied().unwrap_or_default();
         let queue = (queue != Mode::Running).then_some(Hold::Queue(queue));
         let quota = self.projects.get(&project).and_then(|one| {
@@ -140,11 +181,21 @@ impl Facts {
                 next_ms: bucket::next_token_ms(rate, bucket, now_wall_ms),
             })
         });
-        farm.into_iter().chain(queue).chain(quota).chain(semaphores).chain(rates)
+        farm.into_iter().chain(queue).chain(retries).chain(quota).chain(semaphores).chain(rates)
     }
 
-    /// Uses up what one job of this need and project takes.
-    pub fn take(&mut self, needs: &Needs, project: ProjectId, now_wall_ms: i64) {
+    /// Uses up what one job of this queue, need and project takes.
+    pub fn take(
+        &mut self,
+        queue: &str,
+        needs: &Needs,
+        project: ProjectId,
+        round: Round,
+        now_wall_ms: i64,
+    ) {
+        if let Some(one) = self.retries.get_mut(queue).filter(|_| round == Round::Retry) {
+            one.running = one.running.saturating_add(1);
+        }
         for name in &needs.semaphores {
             if let Some(one) = self.semaphores.get_mut(name) {
                 one.held = one.held.saturating_add(1);
@@ -182,15 +233,18 @@ impl Facts {
 }
 
 impl Worker {
-    /// What keeps a job that has been ready since `ready_ms` from this worker. A worker asks for
+    /// What keeps a job that has been ready since `ready_ms` and failed on the worker `failed_on`
+    /// last from this worker. A worker asks for
     /// no more jobs than it has free slots, so these are told apart by [`Worker::slots`].
     pub fn holds(
         &self,
         needs: &Needs,
         live: &[Capabilities],
-        ready_ms: i64,
+        (ready_ms, failed_on): (i64, Option<&str>),
         now_wall_ms: i64,
     ) -> impl Iterator<Item = WorkerHold> + use<> {
+        let quarantine = self.quarantined.then_some(WorkerHold::Quarantine);
+        let failed_here = self.failed_here(ready_ms, failed_on, now_wall_ms);
         let mode = (self.mode != Mode::Running).then_some(WorkerHold::Mode(self.mode));
         let gpu = match matching::allowed(needs.class, &self.capabilities, live, now_wall_ms) {
             Allowed::ReadySince { wall_ms } if ready_ms > wall_ms => {
@@ -199,7 +253,21 @@ impl Worker {
             }
             _ => None,
         };
-        mode.into_iter().chain(gpu)
+        mode.into_iter().chain(quarantine).chain(failed_here).chain(gpu)
+    }
+
+    /// Whether a job is left to another worker because it failed on this one.
+    pub fn failed_here(
+        &self,
+        ready_ms: i64,
+        failed_on: Option<&str>,
+        now_wall_ms: i64,
+    ) -> Option<WorkerHold> {
+        let here = failed_on == Some(self.name.as_str());
+        matching::left_to_another(here, self.others, ready_ms, now_wall_ms).then(|| {
+            let until_ms = ready_ms.saturating_add(limits::ANOTHER_WORKER_MS);
+            WorkerHold::FailedHere { until_ms }
+        })
     }
 
     /// Whether all its slots are taken.

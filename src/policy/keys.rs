@@ -2,6 +2,7 @@
 
 use crate::model::{AssetName, Checksum, Chunk, Stage};
 use crate::protocol::submit::SourceFile;
+use std::collections::BTreeMap;
 
 /// The checksum of a file set: of every name, size and content, whatever their order.
 pub fn file_set_checksum(main_file: &str, files: &[SourceFile]) -> Checksum {
@@ -33,6 +34,19 @@ pub fn idempotency_key(
     format!("{stage}:{asset}:v{asset_version}:{profile}:{chunk}:blake3:{source}")
 }
 
+/// The key of an effect with changed settings: another result has another name.
+pub fn edited_key(key: String, settings: &BTreeMap<String, String>) -> String {
+    if settings.is_empty() {
+        return key;
+    }
+    let mut hasher = blake3::Hasher::new();
+    for text in settings.iter().flat_map(|(name, value)| [name, value]) {
+        hasher.update(&u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    format!("{key}:edit-{}", Checksum::from_bytes(*hasher.finalize().as_bytes()).short())
+}
+
 /// The folder of an export among those of its asset: `v0007` for the first publish of a version,
 /// `v0007-quick-1a2b3c4d` for another recipe or other settings of the same version, so that no
 /// publish replaces the files of another.
@@ -53,6 +67,14 @@ mod tests {
     fn folders_of_versions_sort_as_text_and_profiles_keep_apart() {
         assert_eq!(export_folder(7, "preview-00000000", true), "v0007");
         assert_eq!(export_folder(7, "quick-00000000", false), "v0007-quick-00000000");
+    }
+
+    #[test]
+    fn changed_settings_have_a_key_of_their_own() {
+        let change = |value: &str| BTreeMap::from([("fps".to_owned(), value.to_owned())]);
+        assert_eq!(edited_key("key".into(), &BTreeMap::new()), "key");
+        let one = edited_key("key".into(), &change("12"));
+        assert!(one.starts_with("key:edit-") && one != edited_key("key".into(), &change("13")));
     }
 
     #[test]

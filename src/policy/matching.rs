@@ -69,6 +69,19 @@ pub fn allowed(
     }
 }
 
+/// Whether a job that just failed on the asking worker is left to another one for a while.
+/// `others` counts the live workers beside the one that asks: without one nothing is left.
+pub fn left_to_another(failed_here: bool, others: u32, ready_ms: i64, now_wall_ms: i64) -> bool {
+    let waited_ms = now_wall_ms.saturating_sub(ready_ms);
+    failed_here && others > 0 && waited_ms < limits::ANOTHER_WORKER_MS
+}
+
+/// Retries of one queue that may run at once on workers with so many slots in all: failing jobs
+/// never take all of them where there is more than one.
+pub fn retries_at_once(slots: u32) -> u32 {
+    (slots.saturating_mul(limits::RETRY_SHARE_PERCENT) / 100).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +111,23 @@ mod tests {
         );
         assert_eq!(allowed(class, &without, &both[1..], 100_000), Allowed::All);
         assert_eq!(allowed(ResourceClass::Any, &without, &both, 100_000), Allowed::All);
+    }
+
+    #[test]
+    fn a_failed_job_is_left_to_another_worker_for_a_while_and_only_where_there_is_one() {
+        assert!(left_to_another(true, 1, 100_000, 100_000));
+        assert!(left_to_another(true, 1, 100_000, 129_999));
+        assert!(!left_to_another(true, 1, 100_000, 130_000));
+        assert!(!left_to_another(true, 0, 100_000, 100_000), "nobody else is there");
+        assert!(!left_to_another(false, 5, 100_000, 100_000));
+        assert!(!left_to_another(true, 1, i64::MIN, i64::MAX));
+    }
+
+    #[test]
+    fn retries_take_half_of_the_slots_and_at_least_one() {
+        for (slots, retries) in [(0, 1), (1, 1), (2, 1), (3, 1), (8, 4), (u32::MAX, 42_949_672)] {
+            assert_eq!(retries_at_once(slots), retries, "{slots}");
+        }
     }
 
     #[test]

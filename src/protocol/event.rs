@@ -4,6 +4,8 @@
 //! Progress and leases change too often to be kept and travel as [`Pulse`].
 
 use super::control::Limit;
+use super::dead::{BatchKind, DeadLetterFilter, Edit};
+use super::quarantine::Quarantine;
 use super::view::{PipelineView, WorkerView};
 use super::work::{Failure, Progress};
 use crate::model::{
@@ -100,6 +102,9 @@ pub enum Change {
         failure: Option<Failure>,
         /// When it may run next, where a retry is scheduled.
         run_at_ms: Option<i64>,
+        /// Attempts that the policy allows after this failure.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_attempts: Option<u32>,
     },
     /// A dead letter was replayed or dismissed.
     DeadLetterSettled {
@@ -107,6 +112,23 @@ pub enum Change {
         job: JobId,
         /// The job that replays it; none where it was dismissed.
         replayed_as: Option<JobId>,
+        /// Why, as the operator said.
+        note: String,
+    },
+    /// One order replayed or dismissed many dead letters; each has its own event before this one.
+    DeadLettersSettled {
+        /// What was asked for.
+        kind: BatchKind,
+        /// Which letters.
+        filter: DeadLetterFilter,
+        /// What the replays do differently.
+        edit: Option<Edit>,
+        /// Open letters that matched.
+        matched: u32,
+        /// Of these replayed or dismissed.
+        done: u32,
+        /// Of these refused.
+        refused: u32,
         /// Why, as the operator said.
         note: String,
     },
@@ -155,6 +177,20 @@ pub enum Change {
     LimitChanged {
         /// As it is now.
         limit: Limit,
+        /// Why, as the operator said.
+        reason: String,
+    },
+    /// A worker failed too much and is given no more work.
+    WorkerQuarantined {
+        /// Its name.
+        worker: String,
+        /// The evidence.
+        quarantine: Quarantine,
+    },
+    /// A worker in quarantine is given work again.
+    WorkerForgiven {
+        /// Its name.
+        worker: String,
         /// Why, as the operator said.
         reason: String,
     },

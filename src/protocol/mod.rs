@@ -5,8 +5,10 @@
 
 pub mod batch;
 pub mod control;
+pub mod dead;
 pub mod event;
 pub mod problem;
+pub mod quarantine;
 pub mod submit;
 pub mod view;
 pub mod why;

@@ -1,5 +1,7 @@
 //! What people's clients see.
 
+use super::dead::Edit;
+use super::quarantine::Quarantine;
 use super::work::{Capabilities, Failure, InputFile, OutputFile, Progress, Warning};
 use crate::model::{
     AssetKind, AssetName, Checksum, Chunk, Epoch, ErrorClass, JobId, JobState, PipelineId,
@@ -102,6 +104,9 @@ pub struct WorkerView {
     pub opened_at_ms: i64,
     /// Until its lease ends, if it stays silent.
     pub lease_left_ms: u64,
+    /// Why it is given no work, where it is in quarantine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantine: Option<Quarantine>,
 }
 
 /// A job that was given up.
@@ -137,6 +142,9 @@ pub struct DeadLetterView {
     pub replayed_as: Option<JobId>,
     /// Whether an operator dismissed it.
     pub dismissed: bool,
+    /// The same for letters that are alike.
+    #[serde(default)]
+    pub fingerprint: String,
 }
 
 /// `GET /v1/pipelines/{id}`: one pipeline in full.
@@ -171,6 +179,9 @@ pub struct JobDetail {
     pub warnings: Vec<Warning>,
     /// What drew its pictures.
     pub drawn_by: Option<String>,
+    /// What a replay changed for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit: Option<Edit>,
 }
 
 /// One execution of a job.

@@ -77,6 +77,8 @@ pub enum WhyCode {
     QueueDraining,
     /// Its project runs as many jobs as it may.
     QuotaUsed,
+    /// As many retries of its queue run as may.
+    RetriesAtOnce,
     /// A semaphore that it needs is full.
     SemaphoreFull,
     /// A rate that it needs has no token.
@@ -87,6 +89,10 @@ pub enum WhyCode {
     WorkerPaused,
     /// The worker drains.
     WorkerDraining,
+    /// The worker is in quarantine.
+    Quarantined,
+    /// It failed on this worker last: another one comes first.
+    FailedHere,
     /// Workers with a graphics adapter come first.
     GpuPreferred,
     /// The worker's slots are taken.

@@ -1,6 +1,6 @@
 //! Finds recipes: the shipped ones first, a user's own beside them.
 
-use super::{Recipe, SettingError, StageRule};
+use super::{Recipe, SettingError, StageRule, retry};
 use crate::model::{Stage, limits};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -134,6 +134,13 @@ fn parse(text: &str, path: &Path) -> Result<Recipe, LibraryError> {
     recipe
         .settings
         .check()
+        .and_then(|()| {
+            recipe
+                .stages
+                .iter()
+                .filter_map(|rule| rule.retry.as_ref())
+                .try_for_each(retry::RetryRules::check)
+        })
         .map_err(|source| LibraryError::Setting { path: path.to_owned(), source })?;
     Ok(recipe)
 }
@@ -177,6 +184,24 @@ mod tests {
             parse(&many, Path::new("x")),
             Err(LibraryError::TooManyLimits { stage: Stage::Cleanup, .. })
         ));
+    }
+
+    #[test]
+    fn retries_of_a_stage_are_read_and_checked_and_shipped_recipes_have_none() {
+        let shipped = SHIPPED.iter().find(|(name, _)| *name == "quick.toml");
+        let text = shipped.map(|(_, text)| *text).unwrap_or_default();
+        let render = |attempts: u32| {
+            let table =
+                format!("stage = \"render\"\n[stages.retry.unknown]\nattempts = {attempts}\n");
+            parse(&text.replace("stage = \"render\"\ntimeout_s = 600", &table), Path::new("x"))
+        };
+        let changed = render(5).unwrap();
+        let rule = changed.rule(Stage::Render).and_then(|rule| rule.retry.clone());
+        assert_eq!(rule.and_then(|rules| rules.unknown).and_then(|one| one.attempts), Some(5));
+        assert!(matches!(render(51), Err(LibraryError::Setting { .. })));
+        let library = Library::load(None).unwrap();
+        let written = serde_json::to_string(library.get("quick").unwrap()).unwrap();
+        assert!(!written.contains("retry"), "the profile of a shipped recipe must not change");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Shipped ones are in `assets/recipes`; a user's own lie in the configuration folder.
 
 pub mod library;
+pub mod retry;
 pub mod settings;
 
 pub use library::{Library, LibraryError};
@@ -52,6 +53,9 @@ pub struct StageRule {
     /// Rates that an attempt takes a token of when it is handed out.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub rates: BTreeSet<Name>,
+    /// What differs from the farm's own retries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<retry::RetryRules>,
 }
 
 fn default_timeout_s() -> u64 {

@@ -5,7 +5,6 @@ use super::message::{Answer, Reply, Request};
 use crate::model::{
     AssetName, Epoch, JobId, JobState, PipelineId, PipelineStatus, Reason, SessionId, Verb, state,
 };
-use crate::policy::retry;
 use crate::protocol::event::{Change, Event};
 use crate::protocol::work::Fence;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +16,7 @@ pub(super) struct Job {
     pub(super) state: JobState,
     pub(super) epoch: Epoch,
     pub(super) session: Option<SessionId>,
+    max_attempts: u32,
 }
 
 /// A pipeline as the audit tells it.
@@ -83,7 +83,9 @@ impl Ledger {
             Change::PipelineChanged { pipeline, status, .. } => {
                 self.pipeline_to(*pipeline, *status)
             }
-            Change::JobCreated { job, pipeline, .. } => self.job_created(*job, *pipeline),
+            Change::JobCreated { job, pipeline, max_attempts, .. } => {
+                self.job_created(*job, *pipeline, *max_attempts)
+            }
             Change::JobChanged { .. } => self.job_changed(&event.change, event.at_ms),
             Change::DeadLetterSettled { job, replayed_as, .. } => {
                 self.settled.insert(*job);
@@ -118,11 +120,12 @@ impl Ledger {
         ensure(legal, || format!("pipeline {id} went from {from} to {to}"))
     }
 
-    fn job_created(&mut self, job: JobId, pipeline: PipelineId) -> Broken {
+    fn job_created(&mut self, job: JobId, pipeline: PipelineId, max_attempts: u32) -> Broken {
         let row = self.pipelines.get(&pipeline).ok_or("a job of an unknown pipeline")?;
         let ended = matches!(row.status, PipelineStatus::Cancelled | PipelineStatus::Succeeded);
         ensure(!ended, || format!("job {job} was created for pipeline {pipeline}, which ended"))?;
-        let new = Job { pipeline, state: JobState::Queued, epoch: Epoch(0), session: None };
+        let new =
+            Job { pipeline, state: JobState::Queued, epoch: Epoch(0), session: None, max_attempts };
         let twice = self.jobs.insert(job, new).is_some();
         ensure(!twice, || format!("job {job} was created twice"))
     }
@@ -152,7 +155,7 @@ impl Ledger {
         let rise = u32::from(*verb == Verb::Claim);
         let rises = epoch.0 == job.epoch.0 + rise;
         ensure(rises, || format!("job {id} went from epoch {} to {epoch}", job.epoch))?;
-        let budget = *attempt <= retry::MOST_ATTEMPTS;
+        let budget = *attempt <= job.max_attempts;
         ensure(budget, || format!("job {id} has begun attempt {attempt}"))?;
         if *verb == Verb::Claim {
             ensure(open == Some(true), || format!("job {id} was claimed by no open session"))?;

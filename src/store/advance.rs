@@ -3,18 +3,23 @@
 
 use super::StoreError;
 use super::audit;
-use super::columns::from_json;
+use super::columns::{from_json, to_json};
 use super::lanes;
-use super::transition::{count, count_queued};
+use super::transition::{JobRow, count, count_queued};
 use super::writer::Tx;
 use crate::model::{
     AssetKind, AssetName, Checksum, Chunk, JobId, PipelineId, PipelineStatus, ProjectId, Stage,
     StageStatus, TraceId,
 };
-use crate::policy::{flow, keys, needs, retry};
+use crate::policy::retry::Policy;
+use crate::policy::{flow, keys, needs};
+use crate::protocol::dead::Edit;
 use crate::protocol::event::Change;
 use crate::recipes::Recipe;
 use rusqlite::{Connection, OptionalExtension, params};
+
+/// Settings that say how a stage is cut into jobs: a single job cannot change them.
+const FAN_OUT: [&str; 2] = ["turntable_frames", "chunk_frames"];
 
 /// What moving on needs to know of a pipeline.
 #[derive(Debug, Clone)]
@@ -113,7 +118,7 @@ pub(super) fn begin(
             .execute(params![jobs.saturating_add(exports), pipeline.id, stage])?;
         set_stage(tx, pipeline.id, stage, StageStatus::Running, actor)?;
         for chunk in chunks {
-            create_job(tx, pipeline, stage, chunk, None, actor)?;
+            create_job(tx, pipeline, (stage, chunk), None, actor)?;
         }
         return Ok(());
     }
@@ -124,12 +129,11 @@ pub(super) fn begin(
 pub(super) fn create_job(
     tx: &Tx<'_>,
     pipeline: &PipelineRow,
-    stage: Stage,
-    chunk: Chunk,
-    replay_of: Option<JobId>,
+    (stage, chunk): (Stage, Chunk),
+    replay: Option<(JobId, &Edit)>,
     actor: &str,
 ) -> Result<JobId, StoreError> {
-    let key = keys::idempotency_key(
+    let mut key = keys::idempotency_key(
         stage,
         &pipeline.asset,
         pipeline.asset_version,
@@ -138,11 +142,19 @@ pub(super) fn create_job(
         pipeline.checksum,
     );
     let class = lanes::class_code(tx, &needs::of(&pipeline.recipe, stage, pipeline.kind))?;
+    let replay_of = replay.map(|(job, _)| job);
+    let edit = replay.map(|(_, edit)| edit).filter(|edit| !edit.is_empty());
+    if let Some(edit) = edit {
+        key = keys::edited_key(key, &edit.settings);
+    }
+    let edit = edit.map(to_json).transpose()?;
+    let max_attempts = Policy::of(pipeline.recipe.rule(stage)).most_attempts();
     tx.db
         .prepare_cached(
             "INSERT INTO job (pipeline, stage, chunk, queue, class, state, ready_ms,
-                idempotency_key, replay_of, created_ms, updated_ms, project, priority)
-             VALUES (?1, ?2, ?3, ?4, ?5, 'queued', ?6, ?7, ?8, ?6, ?6, ?9, ?10)",
+                idempotency_key, replay_of, created_ms, updated_ms, project, priority,
+                max_attempts, edit)
+             VALUES (?1, ?2, ?3, ?4, ?5, 'queued', ?6, ?7, ?8, ?6, ?6, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
             pipeline.id,
@@ -155,6 +167,8 @@ pub(super) fn create_job(
             replay_of,
             pipeline.project,
             pipeline.priority,
+            max_attempts,
+            edit,
         ])?;
     let job = JobId(tx.db.last_insert_rowid());
     count(tx, "queued", 1)?;
@@ -168,11 +182,51 @@ pub(super) fn create_job(
             stage,
             chunk,
             queue: flow::queue(stage).to_owned(),
-            max_attempts: retry::MOST_ATTEMPTS,
+            max_attempts,
             replay_of,
         },
     )?;
     Ok(job)
+}
+
+/// Creates the job that replays `dead`, with what the operator changed.
+pub(super) fn create_replay(
+    tx: &Tx<'_>,
+    pipeline: &PipelineRow,
+    dead: &JobRow,
+    edit: &Edit,
+    actor: &str,
+) -> Result<JobId, StoreError> {
+    if let Some(key) = edit.settings.keys().find(|key| FAN_OUT.contains(&key.as_str())) {
+        return Err(StoreError::Invalid(format!(
+            "setting '{key}' says how the stage is cut into jobs: submit the asset again to change it"
+        )));
+    }
+    pipeline
+        .recipe
+        .settings
+        .with_changes(&edit.settings)
+        .map_err(|error| StoreError::Invalid(error.to_string()))?;
+    let live: Option<JobId> = tx
+        .db
+        .prepare_cached(
+            "SELECT id FROM job WHERE idempotency_key = ?1
+                AND state IN ('queued', 'claimed', 'processing', 'retry_scheduled')",
+        )?
+        .query_row([&dead.idempotency_key], |row| row.get(0))
+        .optional()?;
+    if let Some(live) = live {
+        return Err(StoreError::Conflict(format!("job {live} does the same work now")));
+    }
+    create_job(tx, pipeline, (dead.stage, dead.chunk), Some((dead.id, edit)), actor)
+}
+
+/// What a replay changed for a job.
+pub(super) fn edit_of(db: &Connection, job: JobId) -> Result<Option<Edit>, StoreError> {
+    let edit: Option<String> = db
+        .prepare_cached("SELECT edit FROM job WHERE id = ?1")?
+        .query_row([job], |row| row.get(0))?;
+    edit.map(|text| from_json(&text)).transpose()
 }
 
 /// Counts one part of a stage as done; the last one ends the stage and begins the next.

@@ -3,6 +3,7 @@
 use super::StoreError;
 use super::columns::{from_json, to_json};
 use super::writer::Tx;
+use crate::protocol::dead::BatchKind;
 use crate::protocol::event::{Change, Event};
 use rusqlite::{Connection, params};
 
@@ -85,6 +86,13 @@ impl Row {
                 cause: if replayed_as.is_some() { "replayed" } else { "dismissed" },
                 ..Self::default()
             },
+            Change::DeadLettersSettled { kind, .. } => Self {
+                cause: match kind {
+                    BatchKind::Replay => "replayed_many",
+                    BatchKind::Dismiss => "dismissed_many",
+                },
+                ..Self::default()
+            },
             Change::Published { pipeline, .. } => {
                 Self { pipeline: Some(pipeline.0), cause: "published", ..Self::default() }
             }
@@ -100,6 +108,10 @@ impl Row {
                 ..Self::default()
             },
             Change::LimitChanged { .. } => Self { cause: "limit", ..Self::default() },
+            Change::WorkerQuarantined { .. } => {
+                Self { cause: "worker_quarantined", ..Self::default() }
+            }
+            Change::WorkerForgiven { .. } => Self { cause: "worker_forgiven", ..Self::default() },
         }
     }
 }

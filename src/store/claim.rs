@@ -3,11 +3,11 @@
 use super::columns::{size_column, size_value};
 use super::transition::{self, JobRow, With, session_worker};
 use super::writer::Tx;
-use super::{Store, StoreError, advance, lanes, sessions};
+use super::{Store, StoreError, advance, lanes, quarantine, retries, sessions};
 use crate::model::{PipelineId, SessionId, Stage, Verb, limits};
 use crate::policy::dispatch::{self, Lane, Pick};
-use crate::policy::gate::{Facts, Worker};
-use crate::policy::{flow, retry};
+use crate::policy::flow;
+use crate::policy::gate::{Facts, Round, Worker};
 use crate::protocol::work::{Assignment, Capabilities, InputFile, JobInput, JobLimits};
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
@@ -33,11 +33,14 @@ fn claim(
     live: &[Capabilities],
 ) -> Result<Vec<Assignment>, StoreError> {
     let name = session_worker(tx, session)?;
+    let others = u32::try_from(live.len()).unwrap_or(u32::MAX).saturating_sub(1);
     let worker = Worker {
         mode: lanes::worker_mode(tx.db, &name)?,
         capabilities: sessions::capabilities(tx.db, session)?,
         // A worker asks for no more than it has free slots.
         busy: 0,
+        quarantined: quarantine::is_barred(tx.db, &name)?,
+        others: others.saturating_sub(quarantine::barred_beside(tx.db, session)?),
         name,
     };
     let wanted = max_jobs.min(limits::JOBS_PER_CLAIM);
@@ -46,6 +49,10 @@ fn claim(
         return Ok(Vec::new());
     }
     let mut facts = lanes::facts(tx.db, lanes.iter().map(|lane| (&lane.needs, lane.project)))?;
+    if lanes.iter().any(|lane| lane.round == Round::Retry) {
+        let slots = live.iter().fold(0, |sum: u32, one| sum.saturating_add(one.slots));
+        facts.retries = retries::all(tx.db, slots)?;
+    }
     let picks = dispatch::pick(&mut lanes, &mut facts, &worker, live, wanted, tx.now.wall_ms);
     use_up(tx, &lanes, &picks, &facts)?;
     let actor = sessions::actor(&worker.name);
@@ -87,18 +94,32 @@ fn use_up(tx: &Tx<'_>, lanes: &[Lane], picks: &[Pick], facts: &Facts) -> Result<
     Ok(())
 }
 
-fn assignment(tx: &Tx<'_>, job: &JobRow) -> Result<Assignment, StoreError> {
+pub(super) fn assignment(tx: &Tx<'_>, job: &JobRow) -> Result<Assignment, StoreError> {
     let pipeline = advance::pipeline(tx.db, job.pipeline)?;
     let enqueued_at_ms = tx
         .db
         .prepare_cached("SELECT created_ms FROM job WHERE id = ?1")?
         .query_row([job.id], |row| row.get(0))?;
     let rule = pipeline.recipe.rule(job.stage);
+    let edit = advance::edit_of(tx.db, job.id)?.unwrap_or_default();
     let limits = JobLimits {
-        timeout_ms: rule.map_or(0, |rule| rule.timeout_s.saturating_mul(1_000)),
+        timeout_ms: edit
+            .timeout_s
+            .or(rule.map(|rule| rule.timeout_s))
+            .unwrap_or(0)
+            .saturating_mul(1_000),
         stall_ms: rule.map_or(0, |rule| rule.stall_s.saturating_mul(1_000)),
-        memory_bytes: rule.map_or(0, |rule| rule.memory_mib.saturating_mul(1 << 20)),
+        memory_bytes: edit
+            .memory_mib
+            .or(rule.map(|rule| rule.memory_mib))
+            .unwrap_or(0)
+            .saturating_mul(1 << 20),
     };
+    let settings = pipeline
+        .recipe
+        .settings
+        .with_changes(&edit.settings)
+        .map_err(|error| StoreError::Invalid(error.to_string()))?;
     Ok(Assignment {
         job_id: job.id,
         pipeline_id: job.pipeline,
@@ -108,13 +129,13 @@ fn assignment(tx: &Tx<'_>, job: &JobRow) -> Result<Assignment, StoreError> {
         dependencies: dependencies(tx.db, pipeline.version_id, job.pipeline, job.stage)?,
         limits,
         attempt: job.attempt,
-        max_attempts: retry::MOST_ATTEMPTS,
+        max_attempts: job.max_attempts,
         epoch: job.epoch,
         enqueued_at_ms,
         pointer_generation: pipeline.generation,
         asset: pipeline.asset,
         asset_version: pipeline.asset_version,
-        settings: pipeline.recipe.settings,
+        settings,
         trace_id: pipeline.trace_id,
         input: JobInput {
             source_ref: pipeline.source_ref,

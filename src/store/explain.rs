@@ -1,6 +1,6 @@
 //! Reads what [`crate::policy::explain`] answers from: the facts of the claim, for one job.
 
-use super::{Store, StoreError, flow_limits, lanes, sessions};
+use super::{Store, StoreError, flow_limits, lanes, quarantine, retries, sessions};
 use crate::model::{JobId, JobState, Mode, Name, limits};
 use crate::policy::dispatch;
 use crate::policy::explain::{self, Scene, Subject};
@@ -23,7 +23,7 @@ impl Store {
 
 fn why(db: &Connection, job: JobId, now_ms: i64) -> Result<Why, StoreError> {
     let mut subject = subject(db, job)?;
-    let facts = if subject.state == JobState::Queued {
+    let mut facts = if subject.state == JobState::Queued {
         let mut all = lanes::all(db, limits::EXPLAIN_AHEAD)?;
         let asked = all.iter().map(|lane| (&lane.needs, lane.project));
         let own = (&subject.needs, subject.project);
@@ -33,13 +33,16 @@ fn why(db: &Connection, job: JobId, now_ms: i64) -> Result<Why, StoreError> {
     } else {
         lanes::facts(db, [(&subject.needs, subject.project)])?
     };
+    let workers = workers(db)?;
+    let slots =
+        workers.iter().fold(0, |sum: u32, worker| sum.saturating_add(worker.capabilities.slots));
+    facts.retries = retries::all(db, slots)?;
     let holders = subject
         .needs
         .semaphores
         .iter()
         .map(|name| Ok((name.clone(), flow_limits::holders(db, name)?)))
         .collect::<Result<BTreeMap<Name, Vec<Holder>>, StoreError>>()?;
-    let workers = workers(db)?;
     let scene = Scene { facts: &facts, holders: &holders, workers: &workers, now_wall_ms: now_ms };
     Ok(explain::explain(&subject, &scene))
 }
@@ -66,14 +69,21 @@ fn any_worker() -> Worker {
         gpus: Vec::new(),
         programs: Vec::new(),
     };
-    Worker { name: String::new(), mode: Mode::Running, capabilities, busy: 0 }
+    Worker {
+        name: String::new(),
+        mode: Mode::Running,
+        capabilities,
+        busy: 0,
+        quarantined: false,
+        others: 0,
+    }
 }
 
 fn subject(db: &Connection, job: JobId) -> Result<Subject, StoreError> {
     let found = db
         .prepare_cached(
             "SELECT j.pipeline, j.stage, j.queue, j.state, s.worker, j.run_at_ms, j.ready_ms,
-                j.class, j.project, j.priority
+                j.class, j.project, j.priority, j.failed_on
              FROM job j LEFT JOIN session s ON s.id = j.session WHERE j.id = ?1",
         )?
         .query_row([job], |row| {
@@ -86,6 +96,7 @@ fn subject(db: &Connection, job: JobId) -> Result<Subject, StoreError> {
                 worker: row.get(4)?,
                 run_at_ms: row.get(5)?,
                 ready_ms: row.get(6)?,
+                failed_on: row.get(10)?,
                 needs: Needs::only(ResourceClass::Any),
                 project: row.get(8)?,
                 priority: row.get(9)?,
@@ -99,12 +110,15 @@ fn subject(db: &Connection, job: JobId) -> Result<Subject, StoreError> {
 }
 
 fn workers(db: &Connection) -> Result<Vec<Worker>, StoreError> {
-    sessions::open_sessions(db)?
-        .into_iter()
+    let open = sessions::open_sessions(db)?;
+    let others = u32::try_from(open.len()).unwrap_or(u32::MAX).saturating_sub(1);
+    open.into_iter()
         .map(|record| {
             let busy = sessions::held(db, &record.id)?.len();
             Ok(Worker {
                 mode: lanes::worker_mode(db, &record.worker)?,
+                quarantined: quarantine::is_barred(db, &record.worker)?,
+                others: others.saturating_sub(quarantine::barred_beside(db, &record.id)?),
                 name: record.worker,
                 capabilities: record.capabilities,
                 busy: u32::try_from(busy).unwrap_or(u32::MAX),

@@ -3,25 +3,28 @@
 use super::StoreError;
 use super::columns::{from_json, size_value, to_json};
 use super::writer::Tx;
-use crate::model::{JobId, Mode, Name, ProjectId, Stage, limits};
+use crate::model::{Mode, Name, ProjectId, Stage, limits};
 use crate::policy::bucket::{Bucket, Rate};
 use crate::policy::dispatch::{Head, Lane};
 use crate::policy::flow;
-use crate::policy::gate::{Facts, Project, Semaphore};
+use crate::policy::gate::{Facts, Project, Round, Semaphore};
 use crate::policy::matching::ResourceClass;
 use crate::policy::needs::Needs;
-use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The oldest job of the next lane of a queue. A constant so that a test can ask for its plan.
-pub(super) const NEXT_LANE: &str = "SELECT class, project, priority, ready_ms, id FROM job
-     WHERE state = 'queued' AND queue = ?1 AND (class, project, priority) > (?2, ?3, ?4)
-     ORDER BY class, project, priority, ready_ms, id LIMIT 1";
+pub(super) const NEXT_LANE: &str =
+    "SELECT class, project, priority, is_retry, ready_ms, id, failed_on
+     FROM job WHERE state = 'queued' AND queue = ?1
+        AND (class, project, priority, is_retry) > (?2, ?3, ?4, ?5)
+     ORDER BY class, project, priority, is_retry, ready_ms, id LIMIT 1";
 
 /// The oldest jobs of one lane.
-pub(super) const HEADS: &str = "SELECT ready_ms, id FROM job
+pub(super) const HEADS: &str = "SELECT ready_ms, id, failed_on FROM job
      WHERE state = 'queued' AND queue = ?1 AND class = ?2 AND project = ?3 AND priority = ?4
-     ORDER BY ready_ms, id LIMIT ?5";
+        AND is_retry = ?5
+     ORDER BY ready_ms, id LIMIT ?6";
 
 /// Leased jobs of a project, counted no further than a quota.
 pub(super) const LEASED: &str = "SELECT count(*) FROM (SELECT 1 FROM job
@@ -30,6 +33,9 @@ pub(super) const LEASED: &str = "SELECT count(*) FROM (SELECT 1 FROM job
 /// Holders of a semaphore, counted no further than its capacity.
 pub(super) const HELD: &str = "SELECT count(*) FROM (SELECT 1 FROM semaphore_holder
      WHERE semaphore = ?1 LIMIT ?2)";
+
+/// A lane of a queue: class, project, priority, whether it is one of retries.
+type Key = (i64, ProjectId, i64, bool);
 
 /// All lanes of all queues, each with its oldest `heads` jobs. Jumps from lane to lane: the cost
 /// is that of the lanes, however many jobs wait.
@@ -40,16 +46,19 @@ pub(super) fn all(db: &Connection, heads: u32) -> Result<Vec<Lane>, StoreError> 
     let mut more = db.prepare_cached(HEADS)?;
     for stage in Stage::ALL {
         let queue = flow::queue(stage);
-        let mut after: (i64, ProjectId, i64) = (-1, ProjectId(-1), -1);
+        let mut after: Key = (-1, ProjectId(-1), -1, false);
         loop {
             let found = next
-                .query_row(params![queue, after.0, after.1, after.2], |row| {
-                    let lane = (row.get(0)?, row.get(1)?, row.get(2)?);
-                    Ok((lane, Head { ready_ms: row.get(3)?, job: row.get(4)? }))
+                .query_row(params![queue, after.0, after.1, after.2, after.3], |row| {
+                    let lane: Key = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+                    Ok((lane, head(row, 4)?))
                 })
                 .optional()?;
             let Some((lane, first)) = found else { break };
             after = lane;
+            // Those left to another worker are passed over, but not without a bound.
+            let beyond = if lane.3 { limits::RETRY_HEADS_PASSED_OVER } else { 0 };
+            let heads = heads.saturating_add(beyond);
             let heads = if heads <= 1 {
                 VecDeque::from([first])
             } else {
@@ -60,6 +69,7 @@ pub(super) fn all(db: &Connection, heads: u32) -> Result<Vec<Lane>, StoreError> 
                 stage,
                 needs: needs(db, &mut known, lane.0)?,
                 project: lane.1,
+                round: if lane.3 { Round::Retry } else { Round::Fresh },
                 priority: u8::try_from(lane.2).unwrap_or(limits::HIGHEST_PRIORITY),
                 heads,
             });
@@ -71,13 +81,16 @@ pub(super) fn all(db: &Connection, heads: u32) -> Result<Vec<Lane>, StoreError> 
 fn heads_of(
     query: &mut CachedStatement<'_>,
     queue: &str,
-    (class, project, priority): (i64, ProjectId, i64),
+    (class, project, priority, is_retry): Key,
     heads: u32,
 ) -> Result<VecDeque<Head>, StoreError> {
-    let rows = query.query_map(params![queue, class, project, priority, heads], |row| {
-        Ok(Head { ready_ms: row.get(0)?, job: row.get::<_, JobId>(1)? })
-    })?;
+    let rows = query
+        .query_map(params![queue, class, project, priority, is_retry, heads], |row| head(row, 0))?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn head(row: &Row<'_>, from: usize) -> rusqlite::Result<Head> {
+    Ok(Head { ready_ms: row.get(from)?, job: row.get(from + 1)?, failed_on: row.get(from + 2)? })
 }
 
 /// What jobs of a class ask for; each class is read once.

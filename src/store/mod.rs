@@ -1,7 +1,8 @@
 //! The truth: SQLite. One writer thread, few readers, every verb one transaction.
 //!
 //! SQL stays in this folder. Each group of verbs has its own file: `submit`, `sessions`,
-//! `claim`, `report`, `operate`, `controls`, `flow_limits`, `publish`, `explain` and `views` (reading). Every change of a
+//! `claim`, `report`, `failures`, `dead_letters`, `replays`, `quarantine`, `operate`, `controls`,
+//! `flow_limits`, `publish`, `explain` and `views` (reading). Every change of a
 //! job's state goes through `transition`, every move of a pipeline through `advance`, every
 //! change leaves a row in `audit`.
 
@@ -16,12 +17,18 @@ mod controls;
 mod explain;
 mod flow_limits;
 mod lanes;
+mod dead_letters;
+mod failures;
 mod operate;
 mod publish;
+mod quarantine;
 mod reader;
+mod replays;
 mod report;
+mod retries;
 mod schema;
 mod sessions;
+mod submission_keys;
 mod submit;
 mod transition;
 mod verify;
@@ -35,6 +42,7 @@ mod tests;
 pub use batch::CrashPoint;
 pub use controls::Told;
 pub use inline::InlineControl;
+pub use submission_keys::SubmissionKey;
 pub use yardstick::Yardstick;
 
 use crate::clock::Clock;

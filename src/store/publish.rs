@@ -84,10 +84,15 @@ pub(super) fn commit(
         };
         audit::record(tx, actor, &change)?;
     }
-    tx.db
-        .prepare_cached("INSERT INTO outbox (topic, pipeline, next_ms) VALUES ('export', ?1, ?2)")?
+    let new = tx
+        .db
+        .prepare_cached(
+            "INSERT INTO outbox (topic, pipeline, next_ms) VALUES ('export', ?1, ?2)
+             ON CONFLICT DO NOTHING",
+        )?
         .execute(params![pipeline.id, tx.now.wall_ms])?;
-    count(tx, "exports_waiting", 1)
+    // What was delivered is not delivered again, whatever is replayed.
+    if new == 0 { Ok(()) } else { count(tx, "exports_waiting", 1) }
 }
 
 fn move_pointers(

@@ -1,14 +1,12 @@
 //! What a worker reports of its jobs: start, complete, fail, release.
 
 use super::columns::{size_column, to_json};
-use super::transition::{self, JobRow, With, apply, count, fenced, is_loss};
+use super::failures::{Ending, end_attempt};
+use super::transition::{self, JobRow, With, apply, fenced};
 use super::writer::Tx;
-use super::{Store, StoreError, advance, publish, sessions};
-use crate::model::{
-    Checksum, JobId, JobState, PipelineStatus, Reason, Stage, StageStatus, Verb, limits,
-};
+use super::{Store, StoreError, advance, publish, quarantine, sessions};
+use crate::model::{Checksum, JobId, JobState, Stage, Verb, limits};
 use crate::policy::flow;
-use crate::policy::retry::{self, Decision};
 use crate::protocol::view::AttemptOutcome;
 use crate::protocol::work::{Completion, Failure, Fence, OutputFile};
 use rusqlite::{OptionalExtension, params};
@@ -94,14 +92,20 @@ fn settled(
     fence: &Fence,
     outcome: AttemptOutcome,
 ) -> Result<bool, StoreError> {
-    let found: Option<AttemptOutcome> = tx
+    let found: Option<(AttemptOutcome, bool)> = tx
         .db
         .prepare_cached(
-            "SELECT outcome FROM attempt WHERE job = ?1 AND epoch = ?2 AND session = ?3",
+            "SELECT outcome, reason IS NOT NULL FROM attempt
+             WHERE job = ?1 AND epoch = ?2 AND session = ?3",
         )?
-        .query_row(params![job, fence.epoch, fence.session], |row| row.get(0))
+        .query_row(params![job, fence.epoch, fence.session], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    Ok(found == Some(outcome))
+    Ok(match found {
+        // A failure that used no attempt up.
+        Some((AttemptOutcome::Returned, true)) => outcome == AttemptOutcome::Failed,
+        Some((found, _)) => found == outcome,
+        None => false,
+    })
 }
 
 fn complete(tx: &Tx<'_>, row: &JobRow, completion: &Completion) -> Result<JobState, StoreError> {
@@ -109,6 +113,7 @@ fn complete(tx: &Tx<'_>, row: &JobRow, completion: &Completion) -> Result<JobSta
     let actor = actor(row);
     let after = apply(tx, row, Verb::Complete, &actor, With::default())?;
     write_result(tx, row.id, completion)?;
+    quarantine::succeeded(tx, row)?;
     let before = advance::pipeline(tx.db, row.pipeline)?;
     let mut pipeline = before.clone();
     pipeline.kind = completion.report.kind.or(pipeline.kind);
@@ -180,94 +185,6 @@ fn write_result(tx: &Tx<'_>, job: JobId, completion: &Completion) -> Result<(), 
         .prepare_cached("INSERT INTO result (job, warnings, drawn_by) VALUES (?1, ?2, ?3)")?
         .execute(params![job, warnings, completion.report.drawn_by])?;
     Ok(())
-}
-
-/// How an attempt ended without a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// The worker said so.
-    Reported,
-    /// The worker vanished.
-    Lost,
-}
-
-/// Ends an attempt that has no result: the job runs again or becomes a dead letter.
-pub(super) fn end_attempt(
-    tx: &Tx<'_>,
-    row: &JobRow,
-    failure: &Failure,
-    ending: Ending,
-    actor: &str,
-) -> Result<JobState, StoreError> {
-    let mut failure = failure.clone();
-    failure.message = clipped(&failure.message);
-    if ending == Ending::Reported && is_loss(&failure) {
-        failure.reason = Reason::Unexpected;
-    }
-    let lost = if ending == Ending::Lost { workers_lost(tx, row)? } else { 0 };
-    if lost >= limits::POISON_WORKERS {
-        failure = Failure::new(
-            Reason::WorkerPoisoned,
-            format!(
-                "{lost} different workers were lost on this job; the last: {}",
-                failure.message
-            ),
-        );
-    }
-    match retry::decide(failure.class, failure.reason, row.id, row.attempt, lost) {
-        Decision::RetryIn { delay_ms } => {
-            let delay_ms = i64::try_from(delay_ms).unwrap_or(i64::MAX);
-            let run_at_ms = Some(tx.now.wall_ms.saturating_add(delay_ms));
-            let with = With { failure: Some(&failure), run_at_ms, ..With::default() };
-            Ok(apply(tx, row, Verb::Retry, actor, with)?.state)
-        }
-        Decision::GiveUp => {
-            let with = With { failure: Some(&failure), ..With::default() };
-            let after = apply(tx, row, Verb::GiveUp, actor, with)?;
-            bury(tx, row, &failure, actor)?;
-            Ok(after.state)
-        }
-    }
-}
-
-/// Different workers lost on the job, the one that is being lost now included.
-fn workers_lost(tx: &Tx<'_>, row: &JobRow) -> Result<u32, StoreError> {
-    Ok(tx
-        .db
-        .prepare_cached(
-            "SELECT count(DISTINCT worker) FROM attempt
-             WHERE job = ?1 AND (outcome = 'lost' OR epoch = ?2)",
-        )?
-        .query_row(params![row.id, row.epoch], |found| found.get(0))?)
-}
-
-fn bury(tx: &Tx<'_>, row: &JobRow, failure: &Failure, actor: &str) -> Result<(), StoreError> {
-    tx.db
-        .prepare_cached(
-            "INSERT INTO dead_letter (job, reason, class, message, worker, attempts, at_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .execute(params![
-            row.id,
-            failure.reason,
-            failure.class,
-            failure.message,
-            row.worker,
-            row.attempt,
-            tx.now.wall_ms
-        ])?;
-    count(tx, "dead_letters", 1)?;
-    advance::set_stage(tx, row.pipeline, row.stage, StageStatus::DeadLettered, actor)?;
-    let pipeline = advance::pipeline(tx.db, row.pipeline)?;
-    advance::set_pipeline(tx, &pipeline, PipelineStatus::DeadLettered, actor)
-}
-
-fn clipped(message: &str) -> String {
-    let mut end = message.len().min(limits::MESSAGE_BYTES);
-    while !message.is_char_boundary(end) {
-        end -= 1;
-    }
-    message.get(..end).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use super::audit;
 use super::columns::{from_json, to_json};
-use super::report::{Ending, end_attempt};
+use super::failures::{Ending, end_attempt};
 use super::transition::{self, With, session_worker};
 use super::writer::Tx;
-use super::{SessionRecord, Store, StoreError};
+use super::{SessionRecord, Store, StoreError, quarantine};
 use crate::model::{JobId, JobState, Reason, SessionId, Verb};
 use crate::protocol::event::Change;
 use crate::protocol::view::WorkerView;
@@ -91,7 +91,7 @@ fn open(tx: &Tx<'_>, record: &SessionRecord, instance: &str) -> Result<(), Store
             to_json(&record.capabilities)?,
             tx.now.wall_ms
         ])?;
-    let change = Change::WorkerJoined { worker: worker_view(record, Vec::new()) };
+    let change = Change::WorkerJoined { worker: worker_view(tx.db, record, Vec::new())? };
     audit::record(tx, &actor(&record.worker), &change)
 }
 
@@ -101,15 +101,20 @@ pub(super) fn actor(worker: &str) -> String {
 }
 
 /// A worker as clients see it. The coordinator, which keeps the leases, fills in what is left.
-pub(super) fn worker_view(record: &SessionRecord, jobs: Vec<JobId>) -> WorkerView {
-    WorkerView {
+pub(super) fn worker_view(
+    db: &Connection,
+    record: &SessionRecord,
+    jobs: Vec<JobId>,
+) -> Result<WorkerView, StoreError> {
+    Ok(WorkerView {
         name: record.worker.clone(),
         session: record.id.clone(),
         capabilities: record.capabilities.clone(),
         jobs,
         opened_at_ms: record.opened_at_ms,
         lease_left_ms: 0,
-    }
+        quarantine: quarantine::of(db, &record.worker)?,
+    })
 }
 
 fn close(tx: &Tx<'_>, session: &SessionId, lost: bool) -> Result<u32, StoreError> {

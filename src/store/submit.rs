@@ -34,7 +34,8 @@ struct VersionRow {
     version: u32,
 }
 
-fn submit(
+/// Creates or finds the work.
+pub(super) fn submit(
     tx: &Tx<'_>,
     submission: &Submission,
     recipe: &Recipe,

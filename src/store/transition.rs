@@ -2,6 +2,8 @@
 
 use super::StoreError;
 use super::audit;
+use super::columns::{size_column, size_value};
+use super::retries;
 use super::writer::Tx;
 use crate::model::state::next;
 use crate::model::{Chunk, Epoch, JobId, JobState, PipelineId, SessionId, Stage, Verb};
@@ -24,6 +26,10 @@ pub(super) struct JobRow {
     pub(super) worker: Option<String>,
     pub(super) idempotency_key: String,
     pub(super) queue: String,
+    pub(super) max_attempts: u32,
+    /// The worker that it failed on last.
+    pub(super) failed_on: Option<String>,
+    pub(super) licence_waited_ms: u64,
 }
 
 /// Reads one job.
@@ -31,7 +37,8 @@ pub(super) fn job(tx: &Tx<'_>, id: JobId) -> Result<JobRow, StoreError> {
     tx.db
         .prepare_cached(
             "SELECT j.id, j.pipeline, j.stage, j.chunk, j.state, j.attempt, j.epoch, j.session,
-                s.worker, j.idempotency_key, j.queue
+                s.worker, j.idempotency_key, j.queue, j.max_attempts, j.failed_on,
+                j.licence_waited_ms
              FROM job j LEFT JOIN session s ON s.id = j.session WHERE j.id = ?1",
         )?
         .query_row([id], |row| {
@@ -47,6 +54,9 @@ pub(super) fn job(tx: &Tx<'_>, id: JobId) -> Result<JobRow, StoreError> {
                 worker: row.get(8)?,
                 idempotency_key: row.get(9)?,
                 queue: row.get(10)?,
+                max_attempts: row.get(11)?,
+                failed_on: row.get(12)?,
+                licence_waited_ms: size_value(row.get(13)?),
             })
         })
         .optional()?
@@ -84,6 +94,10 @@ pub(super) struct With<'a> {
     pub(super) failure: Option<&'a Failure>,
     /// When the retry is due.
     pub(super) run_at_ms: Option<i64>,
+    /// Attempts that the policy allows after this failure.
+    pub(super) max_attempts: Option<u32>,
+    /// The wait is for something that others hold: it uses no attempt.
+    pub(super) licence_wait_ms: Option<u64>,
 }
 
 /// Changes the state of `row` by the table, or says that the verb is not legal.
@@ -107,6 +121,9 @@ pub(super) fn apply(
     count_state(tx, row, row.state, -1)?;
     count_state(tx, row, to, 1)?;
     semaphores_follow(tx, row, &after)?;
+    if retries::is_retry(row) && row.state.is_leased() != to.is_leased() {
+        count(tx, &retries::counter(&row.queue), if to.is_leased() { 1 } else { -1 })?;
+    }
     attempt_follows(tx, row, &after, verb, with)?;
     let holder = if to.is_leased() { &after } else { row };
     audit::record(
@@ -124,6 +141,7 @@ pub(super) fn apply(
             session: holder.session.clone(),
             failure: with.failure.cloned(),
             run_at_ms: with.run_at_ms,
+            max_attempts: with.max_attempts,
         },
     )?;
     Ok(after)
@@ -141,8 +159,16 @@ fn changed(row: &JobRow, verb: Verb, to: JobState, with: With<'_>) -> JobRow {
         }
         // Given back or stopped from outside: the attempt is not counted.
         Verb::Release | Verb::Interrupt => after.attempt = row.attempt.saturating_sub(1),
+        Verb::Retry => match with.licence_wait_ms {
+            Some(wait_ms) => {
+                after.attempt = row.attempt.saturating_sub(1);
+                after.licence_waited_ms = row.licence_waited_ms.saturating_add(wait_ms);
+            }
+            None => after.failed_on.clone_from(&row.worker),
+        },
         _ => {}
     }
+    after.max_attempts = with.max_attempts.unwrap_or(row.max_attempts);
     if !to.is_leased() {
         after.session = None;
         after.worker = None;
@@ -161,7 +187,9 @@ fn write(
         .db
         .prepare_cached(
             "UPDATE job SET state = ?1, attempt = ?2, epoch = ?3, session = ?4, run_at_ms = ?5,
-                ready_ms = iif(?1 = 'queued', ?6, ready_ms), updated_ms = ?6, finished_ms = ?7
+                ready_ms = iif(?1 = 'queued', ?6, ready_ms), updated_ms = ?6, finished_ms = ?7,
+                max_attempts = ?11, failed_on = ?12, licence_waited_ms = ?13,
+                is_retry = (?12 IS NOT NULL)
              WHERE id = ?8 AND state = ?9 AND epoch = ?10",
         )?
         .execute(params![
@@ -175,6 +203,9 @@ fn write(
             before.id,
             before.state,
             before.epoch,
+            after.max_attempts,
+            after.failed_on,
+            size_column(after.licence_waited_ms),
         ])?;
     if rows == 1 { Ok(()) } else { Err(StoreError::Superseded(before.id)) }
 }
@@ -236,6 +267,7 @@ fn attempt_follows(
         Verb::Release | Verb::Interrupt => AttemptOutcome::Returned,
         Verb::Complete => AttemptOutcome::Succeeded,
         Verb::Cancel => AttemptOutcome::Cancelled,
+        Verb::Retry if with.licence_wait_ms.is_some() => AttemptOutcome::Returned,
         Verb::Retry | Verb::GiveUp => match with.failure {
             Some(failure) if is_loss(failure) => AttemptOutcome::Lost,
             _ => AttemptOutcome::Failed,

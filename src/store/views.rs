@@ -1,13 +1,12 @@
 //! What clients see: short reads, each on one snapshot.
 
 use super::columns::{from_json, size_value};
-use super::{Page, Store, StoreError, advance, audit, claim, publish, sessions};
+use super::{Page, Store, StoreError, advance, audit, claim, dead_letters, publish, sessions};
 use crate::model::{ErrorClass, JobId, JobState, PipelineId, Reason, limits};
-use crate::policy::retry;
 use crate::protocol::event::Event;
 use crate::protocol::view::{
-    AttemptView, DeadLetterView, FarmStatus, JobDetail, JobView, PipelineDetail, PipelineView,
-    Snapshot, StageView, WorkerView,
+    AttemptView, FarmStatus, JobDetail, JobView, PipelineDetail, PipelineView, Snapshot, StageView,
+    WorkerView,
 };
 use crate::protocol::work::{Failure, OutputFile};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -18,15 +17,10 @@ const PIPELINE: &str = "SELECT p.id, a.name, v.version, p.kind, p.recipe_name, p
 
 const JOB: &str = "SELECT j.id, j.pipeline, j.stage, j.chunk, j.queue, j.state, j.attempt, j.epoch,
         s.worker, j.session, j.run_at_ms, j.replay_of, j.created_ms, j.updated_ms,
-        f.reason, f.class, f.message
+        f.reason, f.class, f.message, j.max_attempts
      FROM job j LEFT JOIN session s ON s.id = j.session
         LEFT JOIN attempt f ON f.job = j.id AND f.epoch = (
             SELECT max(epoch) FROM attempt WHERE job = j.id AND reason IS NOT NULL)";
-
-const DEAD: &str = "SELECT d.job, j.pipeline, a.name, v.version, j.stage, j.chunk, d.reason,
-        d.class, d.message, d.attempts, d.worker, d.at_ms, d.replayed_as, d.dismissed
-     FROM dead_letter d JOIN job j ON j.id = d.job JOIN pipeline p ON p.id = j.pipeline
-        JOIN asset_version v ON v.id = p.asset_version JOIN asset a ON a.id = v.asset";
 
 impl Store {
     /// Events after `seq`, oldest first.
@@ -80,15 +74,6 @@ impl Store {
         self.readers.run(move |db| job_detail(db, job)).await
     }
 
-    /// Dead letters, newest first; `all` includes the settled ones.
-    pub async fn dead_letters(
-        &self,
-        all: bool,
-        page: Page,
-    ) -> Result<Vec<DeadLetterView>, StoreError> {
-        self.readers.run(move |db| dead_letters(db, all, page)).await
-    }
-
     /// Counts for [`FarmStatus`]: version, farm and uptime are filled in by the coordinator.
     pub async fn status(&self) -> Result<FarmStatus, StoreError> {
         self.readers.run(status).await
@@ -118,11 +103,11 @@ impl Store {
 }
 
 impl Page {
-    fn before_id(self) -> i64 {
+    pub(super) fn before_id(self) -> i64 {
         self.before.unwrap_or(i64::MAX)
     }
 
-    fn rows(self) -> u32 {
+    pub(super) fn rows(self) -> u32 {
         self.limit.clamp(1, limits::ROWS_PER_PAGE)
     }
 }
@@ -193,7 +178,7 @@ fn job_view(row: &Row<'_>) -> rusqlite::Result<JobView> {
         queue: row.get(4)?,
         state: row.get(5)?,
         attempt: row.get(6)?,
-        max_attempts: class.map_or(retry::MOST_ATTEMPTS, retry::max_attempts),
+        max_attempts: row.get(17)?,
         epoch: row.get(7)?,
         worker: row.get(8)?,
         session: row.get(9)?,
@@ -255,10 +240,11 @@ fn job_detail(db: &Connection, id: JobId) -> Result<JobDetail, StoreError> {
         outputs: outputs(db, id)?,
         warnings,
         drawn_by,
+        edit: advance::edit_of(db, id)?,
     })
 }
 
-fn attempts(db: &Connection, job: JobId) -> Result<Vec<AttemptView>, StoreError> {
+pub(super) fn attempts(db: &Connection, job: JobId) -> Result<Vec<AttemptView>, StoreError> {
     let mut query = db.prepare_cached(
         "SELECT epoch, attempt, worker, session, claimed_ms, started_ms, ended_ms, outcome, reason,
             class, message
@@ -302,39 +288,12 @@ fn outputs(db: &Connection, job: JobId) -> Result<Vec<OutputFile>, StoreError> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn dead_letters(db: &Connection, all: bool, page: Page) -> Result<Vec<DeadLetterView>, StoreError> {
-    let open = if all { "" } else { "AND d.replayed_as IS NULL AND d.dismissed = 0" };
-    let sql = format!("{DEAD} WHERE d.job < ?1 {open} ORDER BY d.job DESC LIMIT ?2");
-    let mut query = db.prepare_cached(&sql)?;
-    let rows = query.query_map(params![page.before_id(), page.rows()], |row| {
-        let reason: Reason = row.get(6)?;
-        Ok(DeadLetterView {
-            job: row.get(0)?,
-            pipeline: row.get(1)?,
-            asset: row.get(2)?,
-            asset_version: row.get(3)?,
-            stage: row.get(4)?,
-            chunk: row.get(5)?,
-            reason,
-            class: row.get(7)?,
-            message: row.get(8)?,
-            remedy: reason.remedy().to_owned(),
-            attempts: row.get(9)?,
-            worker: row.get(10)?,
-            at_ms: row.get(11)?,
-            replayed_as: row.get(12)?,
-            dismissed: row.get(13)?,
-        })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
 fn workers(db: &Connection) -> Result<Vec<WorkerView>, StoreError> {
     sessions::open_sessions(db)?
         .iter()
         .map(|record| {
             let jobs = sessions::held(db, &record.id)?.into_iter().map(|(job, _)| job).collect();
-            Ok(sessions::worker_view(record, jobs))
+            sessions::worker_view(db, record, jobs)
         })
         .collect()
 }
@@ -358,7 +317,11 @@ fn snapshot(db: &Connection, limit: u32, at_ms: i64) -> Result<Snapshot, StoreEr
         pipelines: views,
         jobs,
         workers: workers(db)?,
-        dead_letters: dead_letters(db, false, Page { before: None, limit: limits::ROWS_PER_PAGE })?,
+        dead_letters: dead_letters::list(
+            db,
+            false,
+            Page { before: None, limit: limits::ROWS_PER_PAGE },
+        )?,
         pipelines_total: counter(db, "pipelines")?,
     })
 }

@@ -38,6 +38,11 @@ async fn wrong_usage_has_code_2() {
         &["submit"],
         &["submit", "a.png", "--set", "no-equals-sign"],
         &["serve", "--listen", "not-an-address"],
+        &["replay"],
+        &["replay", "--where", "colour=red", "--reason", "x"],
+        &["replay", "--where", "stage=render"],
+        &["dismiss", "17"],
+        &["forgive", "render-03"],
     ] {
         let ran = farm.run(args).await.expect_code(2);
         assert!(!ran.stderr.is_empty() && ran.stdout.is_empty(), "{ran:#?}");
@@ -50,7 +55,7 @@ async fn help_tells_every_command() {
     let help = farm.run(["--help"]).await.expect_code(0).stdout;
     for command in [
         "demo", "serve", "worker", "submit", "ls", "show", "logs", "cancel", "replay", "why",
-        "pause", "resume", "drain", "limits", "workers", "dead", "doctor",
+        "pause", "resume", "drain", "limits", "workers", "dead", "dismiss", "forgive", "doctor",
     ] {
         assert!(help.contains(command), "{command} is missing in\n{help}");
         let own = farm.run([command, "--help"]).await.expect_code(0).stdout;

@@ -4,6 +4,7 @@
 mod driver;
 mod export;
 mod lease_sweep;
+mod letter_logs;
 mod retry_promotion;
 
 use super::state::Shared;
@@ -14,6 +15,7 @@ pub(super) fn start(farm: &Shared) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(lease_sweep::run(farm.clone()));
     tasks.spawn(retry_promotion::run(farm.clone()));
+    tasks.spawn(letter_logs::run(farm.clone()));
     tasks.spawn(export::run(farm.clone()));
     tasks
 }

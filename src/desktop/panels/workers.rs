@@ -107,7 +107,15 @@ fn jobs_ui(frame: &FrameContext<'_>, ui: &mut Ui, worker: &WorkerView) {
             format!("{asset} · {}", words::job_title(job))
         })
         .collect();
-    if worker.jobs.is_empty() {
+    if let Some(quarantine) = &worker.quarantine {
+        let evidence: Vec<_> = quarantine.evidence.iter().map(|one| one.message.as_str()).collect();
+        let response = text::status(ui, Tone::Dead, "in quarantine");
+        response.on_hover_text(format!(
+            "It failed jobs of several pipelines in a row and is given no work:\n{}\nCorrect the machine, then: sawah forgive {}",
+            evidence.join("\n"),
+            worker.name
+        ));
+    } else if worker.jobs.is_empty() {
         text::status(ui, Tone::Good, "ready");
     } else {
         let response = text::status(ui, Tone::Run, &held(worker));

@@ -6,8 +6,12 @@ mod fencing;
 mod flow;
 mod semaphores;
 mod sharing;
+mod dead_letters;
+mod quarantine;
 mod retries;
 mod verified;
+mod retry_policy;
+mod submission_keys;
 mod writing;
 
 use super::{Page, SessionRecord, Store};
@@ -80,6 +84,17 @@ impl Farm {
         self.store.claim(&worker.id, max, vec![worker.capabilities.clone()]).await.unwrap()
     }
 
+    /// Claims while these workers live.
+    pub(super) async fn claim_among(
+        &self,
+        worker: &SessionRecord,
+        max: u32,
+        live: &[&SessionRecord],
+    ) -> Vec<Assignment> {
+        let live = live.iter().map(|record| record.capabilities.clone()).collect();
+        self.store.claim(&worker.id, max, live).await.unwrap()
+    }
+
     /// Claims one job and starts it.
     pub(super) async fn begin(&self, worker: &SessionRecord) -> (Assignment, Fence) {
         let job = self.claim(worker, 1).await.pop().expect("a job is ready");
@@ -109,6 +124,17 @@ impl Farm {
                 None => return seen,
             }
         }
+    }
+
+    /// Fails one claimed job.
+    pub(super) async fn fail(
+        &self,
+        worker: &SessionRecord,
+        job: &Assignment,
+        failure: Failure,
+    ) -> JobState {
+        let fence = Fence { session: worker.id.clone(), epoch: job.epoch };
+        self.store.fail(job.job_id, &fence, failure).await.unwrap()
     }
 
     pub(super) async fn fail_next(&self, worker: &SessionRecord, failure: Failure) -> JobState {

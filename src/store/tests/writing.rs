@@ -70,13 +70,13 @@ fn a_claim_reads_only_the_index_of_ready_jobs() {
     };
     let next = plan(lanes::NEXT_LANE);
     assert_eq!(next.len(), 1, "no sorting step: {next:?}");
-    let jump =
-        "SEARCH job USING COVERING INDEX job_ready (queue=? AND (class,project,priority)>(?,?,?))";
+    let jump = "SEARCH job USING COVERING INDEX job_ready \
+        (queue=? AND (class,project,priority,is_retry)>(?,?,?,?))";
     assert_eq!(next[0], jump);
     let heads = plan(lanes::HEADS);
     assert_eq!(heads.len(), 1, "no sorting step: {heads:?}");
     let lane = "SEARCH job USING COVERING INDEX job_ready \
-        (queue=? AND class=? AND project=? AND priority=?)";
+        (queue=? AND class=? AND project=? AND priority=? AND is_retry=?)";
     assert_eq!(heads[0], lane);
     for (sql, step) in [
         (lanes::LEASED, "SEARCH job USING INDEX job_leased (project=?)"),

@@ -192,6 +192,7 @@ pub(super) fn worker(number: u8, name: &str, gpu: Option<&str>, lease_left_ms: u
         jobs: Vec::new(),
         opened_at_ms: NOW_MS - 200 * MINUTE_MS,
         lease_left_ms,
+        quarantine: None,
     }
 }
 
@@ -217,6 +218,7 @@ pub(super) fn dead_letter(
         at_ms: row.created_at_ms + 4_000,
         replayed_as: None,
         dismissed: false,
+        fingerprint: String::new(),
     }
 }
 
@@ -437,5 +439,6 @@ fn job_detail(view: JobView, row: &PipelineView) -> JobDetail {
         drawn_by: (view.stage == Stage::Render)
             .then(|| "llvmpipe (LLVM 15.0.6, 256 bits) · Vulkan".to_owned()),
         job: view,
+        edit: None,
     }
 }

@@ -315,7 +315,10 @@ impl World {
         let alone = group.len() == 1;
         let expected = group.first().filter(|_| alone).and_then(|one| self.ledger.expect(&one.3));
         let may_refuse = group.first().is_some_and(|one| {
-            matches!(one.3, Request::Cancel(_) | Request::Replay(_) | Request::Dismiss(_))
+            matches!(
+                one.3,
+                Request::Cancel(_) | Request::Replay(_) | Request::Dismiss(_) | Request::Forgive(_)
+            )
         });
         let unchanged =
             matches!(expected, Some(Expected::Stale | Expected::Repeated)) || may_refuse;

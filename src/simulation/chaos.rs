@@ -96,11 +96,13 @@ impl World {
 
     /// What the operator does now, and when next.
     pub(super) fn operate(&mut self) {
-        if self.calm() {
-            return;
-        }
         let wait_ms = self.random.range(2_000, 50_000);
         self.queue.push(self.now_ms + wait_ms, Event::Operator);
+        // Somebody looks after the workers in the calm as well.
+        if self.calm() || self.random.permille(200) {
+            let barred = self.ledger.barred.first().cloned();
+            return self.order(barred.map(Request::Forgive));
+        }
         self.orders += 1;
         let request = match self.random.range(0, 11) {
             0 => {
@@ -121,6 +123,10 @@ impl World {
             }
             _ => self.new_work(),
         };
+        self.order(request);
+    }
+
+    fn order(&mut self, request: Option<Request>) {
         if let Some(request) = request {
             let call = self.next_call();
             self.send(Party::Operator, 0, call, request);

@@ -108,6 +108,9 @@ impl Coordinator {
                 store.cancel_pipeline(pipeline, actor, "").await.map(|_| Answer::Cancelled)
             }
             Request::Replay(job) => store.replay(job, actor, "").await.map(Answer::Replayed),
+            Request::Forgive(worker) => {
+                store.forgive(&worker, actor, "").await.map(|()| Answer::Done)
+            }
             Request::Dismiss(job) => store.dismiss(job, actor, "").await.map(|()| Answer::Done),
         }
     }

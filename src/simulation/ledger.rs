@@ -42,6 +42,8 @@ pub(super) struct Ledger {
     claims: BTreeMap<(JobId, u32), SessionId>,
     assets: BTreeMap<AssetName, (u64, u32)>,
     settled: BTreeSet<JobId>,
+    /// Workers in quarantine.
+    pub(super) barred: BTreeSet<String>,
     /// Checks made.
     pub(super) checks: u64,
     hash: blake3::Hasher,
@@ -108,6 +110,14 @@ impl Ledger {
                 let open = self.sessions.insert(session.clone(), false);
                 ensure(open == Some(true), || format!("session {session} ended twice"))
             }
+            Change::WorkerQuarantined { worker, .. } => {
+                let twice = !self.barred.insert(worker.clone());
+                ensure(!twice, || format!("worker {worker} went into quarantine twice"))
+            }
+            Change::WorkerForgiven { worker, .. } => {
+                let was = self.barred.remove(worker);
+                ensure(was, || format!("worker {worker} was forgiven, but had done nothing"))
+            }
             _ => Ok(()),
         }
     }
@@ -138,6 +148,7 @@ impl Ledger {
             verb,
             attempt,
             epoch,
+            worker,
             session,
             run_at_ms,
             failure,
@@ -158,6 +169,8 @@ impl Ledger {
         let budget = *attempt <= job.max_attempts;
         ensure(budget, || format!("job {id} has begun attempt {attempt}"))?;
         if *verb == Verb::Claim {
+            let barred = worker.as_ref().is_some_and(|worker| self.barred.contains(worker));
+            ensure(!barred, || format!("job {id} went to a worker in quarantine"))?;
             ensure(open == Some(true), || format!("job {id} was claimed by no open session"))?;
         } else if from.is_leased() {
             let own = *session == job.session;

@@ -66,18 +66,15 @@ impl World {
             return Ok(());
         }
         self.set_clock();
-        let period_ms = match again(life) {
-            Event::Sweep(_) => {
-                self.sweep()?;
-                SWEEP_MS
+        let period_ms = if let Event::Sweep(_) = again(life) {
+            self.sweep()?;
+            SWEEP_MS
+        } else {
+            if self.weather.disk_full_until_ms <= self.now_ms {
+                self.fill_disk(self.now_ms);
             }
-            _ => {
-                if self.weather.disk_full_until_ms <= self.now_ms {
-                    self.fill_disk(self.now_ms);
-                }
-                self.promote()?;
-                PROMOTE_MS
-            }
+            self.promote()?;
+            PROMOTE_MS
         };
         self.queue.push(self.now_ms + period_ms, again(life));
         self.follow()

@@ -30,6 +30,7 @@ pub(super) enum Request {
     Cancel(PipelineId),
     Replay(JobId),
     Dismiss(JobId),
+    Forgive(String),
 }
 
 impl Request {
@@ -63,6 +64,7 @@ impl Request {
             Self::Cancel(pipeline) => format!("cancel {pipeline}"),
             Self::Replay(job) => format!("replay {job}"),
             Self::Dismiss(job) => format!("dismiss {job}"),
+            Self::Forgive(worker) => format!("forgive {worker}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The one source of chance: SplitMix64. The same seed gives the same numbers on every machine.
+//! The one source of chance: `SplitMix64`. The same seed gives the same numbers on every machine.
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]

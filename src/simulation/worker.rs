@@ -478,12 +478,11 @@ impl World {
                 again(0)
             }
         };
-        match next {
-            Some((in_ms, tick)) => self.worker_timer(index, in_ms, tick),
-            None => {
-                session.running.remove(&key);
-                self.claim_in(index, id, 0);
-            }
+        if let Some((in_ms, tick)) = next {
+            self.worker_timer(index, in_ms, tick);
+        } else {
+            session.running.remove(&key);
+            self.claim_in(index, id, 0);
         }
     }
 

@@ -315,7 +315,10 @@ impl World {
         let alone = group.len() == 1;
         let expected = group.first().filter(|_| alone).and_then(|one| self.ledger.expect(&one.3));
         let may_refuse = group.first().is_some_and(|one| {
-            matches!(one.3, Request::Cancel(_) | Request::Replay(_) | Request::Dismiss(_))
+            matches!(
+                one.3,
+                Request::Cancel(_) | Request::Replay(_) | Request::Dismiss(_) | Request::Forgive(_)
+            )
         });
         let unchanged =
             matches!(expected, Some(Expected::Stale | Expected::Repeated)) || may_refuse;
@@ -369,14 +372,13 @@ fn judge(expected: Option<Expected>, request: &Request, reply: &Reply) -> Step {
     };
     let fits = match (expected, reply) {
         (_, Err(Sqlite(_) | Unusable(_) | Closed | Invalid(_))) => false,
-        (_, Err(DiskFull)) => true,
         (Some(Expected::Taken), reply) => matches!(reply, Ok(_) | Err(Conflict(_))),
         (Some(Expected::Repeated), reply) => reply.is_ok(),
         (Some(Expected::Stale), reply) => {
             matches!(reply, Err(UnknownSession | Superseded(_) | Cancelled(_) | Finished(_)))
         }
         (None, _) => true,
-    };
+    } || matches!(reply, Err(DiskFull));
     ensure(fits, || {
         format!("'{}' should be {expected:?}, but was '{}'", request.label(), reply_label(reply))
     })

@@ -163,7 +163,7 @@ const RULES: &[Rule] = &[
 impl Store {
     /// Every rule that the tables break, with the first rows that break it; empty is right.
     pub async fn verify(&self) -> Result<Vec<String>, StoreError> {
-        self.readers.run(|db| broken(db)).await
+        self.readers.run(broken).await
     }
 
     /// How many rules [`Store::verify`] checks.

@@ -66,7 +66,7 @@ impl Yardstick {
         let tx = self.db.transaction()?;
         let ids: Vec<i64> = tx
             .prepare_cached(HEADS)?
-            .query_map(params!["render.preview", 0, PROJECT, DEFAULT_PRIORITY, jobs], |row| {
+            .query_map(params!["render.preview", 0, PROJECT, DEFAULT_PRIORITY, 0, jobs], |row| {
                 row.get(1)
             })?
             .collect::<Result<_, _>>()?;

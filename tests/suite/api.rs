@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every route, its parameters as `{}`.
-const ROUTES: [(&str, &str); 37] = [
+const ROUTES: [(&str, &str); 41] = [
     ("POST", "/v1/sessions"),
     ("DELETE", "/v1/sessions/{}"),
     ("POST", "/v1/sessions/{}/heartbeat"),
@@ -34,6 +34,10 @@ const ROUTES: [(&str, &str); 37] = [
     ("GET", "/v1/pipelines/{}"),
     ("POST", "/v1/pipelines/{}/cancel"),
     ("GET", "/v1/dead-letters"),
+    ("GET", "/v1/dead-letters/{}"),
+    ("POST", "/v1/dead-letters/replay"),
+    ("POST", "/v1/dead-letters/dismiss"),
+    ("POST", "/v1/workers/{}/forgive"),
     ("POST", "/v1/dead-letters/{}/replay"),
     ("POST", "/v1/dead-letters/{}/dismiss"),
     ("GET", "/v1/controls"),

@@ -157,6 +157,36 @@ async fn each_worker_has_its_own_reasons() {
 }
 
 #[tokio::test]
+async fn what_keeps_a_retry_and_who_is_in_quarantine_is_said() {
+    let mut farm = Farm::open();
+    let (w1, w2) = (farm.worker("w1", &[]).await, farm.worker("w2", &[]).await);
+    let crash = || Failure::new(Reason::ProcessCrashed, "signal 11");
+    let mut jobs = Vec::new();
+    for (asset, worker) in [("a", &w2), ("b", &w1), ("c", &w1), ("d", &w1)] {
+        farm.submit(asset, "v1").await;
+        let (job, fence) = farm.begin(worker).await;
+        farm.store.fail(job.job_id, &fence, crash()).await.unwrap();
+        jobs.push(job.job_id);
+    }
+    farm.pass_ms(11_000);
+    farm.store.promote_due().await.unwrap();
+    let of = |why: &Why, name: &str| -> Vec<WhyCode> {
+        let one = why.workers.iter().find(|one| one.worker == name).unwrap();
+        one.reasons.iter().map(|one| one.code).collect()
+    };
+    let why = farm.why(jobs[0]).await;
+    assert_eq!(of(&why, &w1.worker), [WhyCode::Quarantined]);
+    assert!(of(&why, &w2.worker).is_empty(), "w1 will not take it");
+    farm.store.forgive(&w1.worker, "ana", "").await.unwrap();
+    let why = farm.why(jobs[0]).await;
+    assert!(of(&why, &w1.worker).is_empty());
+    assert_eq!(of(&why, &w2.worker), [WhyCode::FailedHere]);
+    farm.begin(&w1).await;
+    let codes: Vec<_> = farm.why(jobs[3]).await.reasons.iter().map(|one| one.code).collect();
+    assert_eq!(codes, [WhyCode::RetriesAtOnce], "one of two slots");
+}
+
+#[tokio::test]
 async fn the_preference_for_a_gpu_says_until_when() {
     let mut farm = Farm::open();
     let (plain, gpu) = (farm.worker("plain", &[]).await, farm.worker("gpu", &["card"]).await);

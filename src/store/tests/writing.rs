@@ -99,7 +99,16 @@ async fn a_farm_of_the_first_schema_goes_on_with_what_it_has() {
     // Back to how the first schema left it.
     let db = connection::writer(farm.folder.path()).unwrap();
     db.execute_batch(
-        "DROP INDEX job_ready; DROP INDEX job_leased;
+        "DROP INDEX dead_letter_bare; DROP INDEX dead_letter_alike; DROP INDEX outbox_export_once;
+         DROP TABLE worker_failure; DROP TABLE quarantine; DROP TABLE submission_key;
+         ALTER TABLE dead_letter DROP COLUMN fingerprint;
+         ALTER TABLE dead_letter DROP COLUMN log_tail;
+         ALTER TABLE dead_letter DROP COLUMN payload;
+         ALTER TABLE dead_letter DROP COLUMN dependencies;
+         DROP INDEX job_ready; DROP INDEX job_leased;
+         ALTER TABLE job DROP COLUMN max_attempts; ALTER TABLE job DROP COLUMN failed_on;
+         ALTER TABLE job DROP COLUMN licence_waited_ms; ALTER TABLE job DROP COLUMN is_retry;
+         ALTER TABLE job DROP COLUMN edit;
          ALTER TABLE job DROP COLUMN project;
          ALTER TABLE pipeline DROP COLUMN project; ALTER TABLE pipeline DROP COLUMN priority;
          DROP TABLE control; DROP TABLE queue_limit; DROP TABLE semaphore;

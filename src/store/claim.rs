@@ -10,6 +10,7 @@ use crate::policy::{flow, retry};
 use crate::protocol::work::{Assignment, Capabilities, InputFile, JobInput, JobLimits};
 use rusqlite::{Connection, params};
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 /// Heads of one queue and resource class. A constant so that a test can ask for its plan.
 pub(super) const READY: &str = "SELECT id, priority, ready_ms FROM job
@@ -23,9 +24,9 @@ impl Store {
         &self,
         session: &SessionId,
         max_jobs: u32,
-        live: Vec<Capabilities>,
+        live: impl Into<Arc<[Capabilities]>>,
     ) -> Result<Vec<Assignment>, StoreError> {
-        let session = session.clone();
+        let (session, live) = (session.clone(), live.into());
         self.writer.run(move |tx| claim(tx, &session, max_jobs, &live)).await
     }
 }
@@ -37,14 +38,11 @@ fn claim(
     live: &[Capabilities],
 ) -> Result<Vec<Assignment>, StoreError> {
     let worker = session_worker(tx, session)?;
-    let own = sessions::open_sessions(tx.db)?
-        .into_iter()
-        .find(|record| record.id == *session)
-        .ok_or(StoreError::UnknownSession)?;
+    let own = sessions::capabilities(tx.db, session)?;
     let wanted = max_jobs.min(limits::JOBS_PER_CLAIM);
     let actor = sessions::actor(&worker);
     let with = With { claimed_by: Some((session, &worker)), ..With::default() };
-    ready(tx, &own.capabilities, live, wanted)?
+    ready(tx, &own, live, wanted)?
         .into_iter()
         .map(|job| {
             let row = transition::job(tx, job)?;
@@ -111,7 +109,7 @@ fn assignment(tx: &Tx<'_>, job: &JobRow) -> Result<Assignment, StoreError> {
         pointer_generation: pipeline.generation,
         asset: pipeline.asset,
         asset_version: pipeline.asset_version,
-        settings: pipeline.recipe.settings,
+        settings: pipeline.recipe.settings.clone(),
         trace_id: pipeline.trace_id,
         input: JobInput {
             source_ref: pipeline.source_ref,

@@ -1,16 +1,19 @@
 //! Handing in an asset: version, pipeline and first job in one transaction, or the same work found.
 
+use super::advance::PipelineRow;
 use super::audit;
 use super::columns::{size_column, to_json};
 use super::transition::count;
 use super::writer::Tx;
-use super::{Store, StoreError, advance, views};
-use crate::model::{AssetKind, PipelineId, PipelineStatus, Stage, TraceId};
+use super::{Store, StoreError, advance};
+use crate::model::{AssetKind, Checksum, PipelineId, PipelineStatus, Stage, StageStatus, TraceId};
 use crate::policy::keys;
 use crate::protocol::event::Change;
 use crate::protocol::submit::{Submission, SubmitOutcome, Submitted};
+use crate::protocol::view::{PipelineView, StageView};
 use crate::recipes::Recipe;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
+use std::sync::Arc;
 
 impl Store {
     /// Creates asset version, pipeline and first job, or finds the same work done before.
@@ -22,62 +25,107 @@ impl Store {
         recipe: Recipe,
         trace: [u8; 16],
     ) -> Result<Submitted, StoreError> {
-        self.writer
-            .run(move |tx| submit(tx, &submission, &recipe, &TraceId::from_random(trace)))
-            .await
+        // Made here, where callers run side by side, and not by the one writer.
+        let prepared = Prepared {
+            checksum: keys::file_set_checksum(&submission.main_file, &submission.files),
+            profile: recipe.profile(),
+            recipe_json: to_json(&recipe)?,
+            recipe: Arc::new(recipe),
+            trace_id: TraceId::from_random(trace),
+            submission,
+        };
+        self.writer.run(move |tx| submit(tx, &prepared)).await
     }
+}
+
+/// A submission with all that follows from it alone.
+struct Prepared {
+    submission: Submission,
+    recipe: Arc<Recipe>,
+    recipe_json: String,
+    profile: String,
+    checksum: Checksum,
+    trace_id: TraceId,
 }
 
 struct VersionRow {
     id: i64,
     version: u32,
+    asset_id: i64,
+    generation: i64,
+    published_version: u32,
 }
 
-fn submit(
-    tx: &Tx<'_>,
-    submission: &Submission,
-    recipe: &Recipe,
-    trace: &TraceId,
-) -> Result<Submitted, StoreError> {
+fn submit(tx: &Tx<'_>, prepared: &Prepared) -> Result<Submitted, StoreError> {
+    let Prepared { submission, recipe, profile, .. } = prepared;
     let first = recipe
         .stages
         .first()
         .ok_or_else(|| StoreError::Invalid(format!("recipe {} has no stages", recipe.name)))?
         .stage;
-    let version = asset_version(tx, submission)?;
-    let profile = recipe.profile();
+    let version = asset_version(tx, submission, prepared.checksum)?;
     let found = |pipeline, outcome| Submitted {
         pipeline,
         asset: submission.asset.clone(),
         asset_version: version.version,
         outcome,
     };
-    if let Some((pipeline, outcome)) = same_work(tx, version.id, &profile)? {
+    if let Some((pipeline, outcome)) = same_work(tx, version.id, profile)? {
         return Ok(found(pipeline, outcome));
     }
-    let pipeline = create_pipeline(tx, submission, recipe, &profile, version.id, trace)?;
+    let row = create_pipeline(tx, prepared, &version)?;
     let actor = format!("operator {}", submission.actor);
-    let change = Change::PipelineCreated { pipeline: views::pipeline_view(tx.db, pipeline)? };
+    let change = Change::PipelineCreated { pipeline: new_view(tx, &row) };
     audit::record(tx, &actor, &change)?;
-    advance::begin(tx, &advance::pipeline(tx.db, pipeline)?, first, &actor)?;
-    Ok(found(pipeline, SubmitOutcome::Created))
+    advance::begin(tx, &row, first, &actor)?;
+    Ok(found(row.id, SubmitOutcome::Created))
 }
 
-fn asset_version(tx: &Tx<'_>, submission: &Submission) -> Result<VersionRow, StoreError> {
-    let checksum = keys::file_set_checksum(&submission.main_file, &submission.files);
-    let asset: i64 = tx
+/// A pipeline as clients see it at its beginning.
+fn new_view(tx: &Tx<'_>, row: &PipelineRow) -> PipelineView {
+    let stages = Stage::ALL.into_iter().filter(|stage| row.recipe.rule(*stage).is_some());
+    PipelineView {
+        id: row.id,
+        asset: row.asset.clone(),
+        asset_version: row.asset_version,
+        kind: row.kind,
+        recipe: row.recipe.name.clone(),
+        status: row.status,
+        created_at_ms: tx.now.wall_ms,
+        finished_at_ms: None,
+        source_ref: row.source_ref.clone(),
+        stages: stages
+            .map(|stage| StageView {
+                stage,
+                status: StageStatus::Pending,
+                parts_total: 0,
+                parts_done: 0,
+            })
+            .collect(),
+        still: None,
+    }
+}
+
+fn asset_version(
+    tx: &Tx<'_>,
+    submission: &Submission,
+    checksum: Checksum,
+) -> Result<VersionRow, StoreError> {
+    let (asset, generation, published_version): (i64, i64, u32) = tx
         .db
         .prepare_cached(
             "INSERT INTO asset (name) VALUES (?1) ON CONFLICT (name) DO UPDATE SET name = name
-             RETURNING id",
+             RETURNING id, generation, published_version",
         )?
-        .query_row([&submission.asset], |row| row.get(0))?;
+        .query_row([&submission.asset], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let version_row = |row: &Row<'_>| {
+        let (id, version) = (row.get(0)?, row.get(1)?);
+        Ok(VersionRow { id, version, asset_id: asset, generation, published_version })
+    };
     let known = tx
         .db
         .prepare_cached("SELECT id, version FROM asset_version WHERE asset = ?1 AND checksum = ?2")?
-        .query_row(params![asset, checksum], |row| {
-            Ok(VersionRow { id: row.get(0)?, version: row.get(1)? })
-        })
+        .query_row(params![asset, checksum], version_row)
         .optional()?;
     if let Some(version) = known {
         return Ok(version);
@@ -90,9 +138,7 @@ fn asset_version(tx: &Tx<'_>, submission: &Submission) -> Result<VersionRow, Sto
                 ?2, ?3, ?4)
              RETURNING id, version",
         )?
-        .query_row(params![asset, checksum, submission.main_file, tx.now.wall_ms], |row| {
-            Ok(VersionRow { id: row.get(0)?, version: row.get(1)? })
-        })?;
+        .query_row(params![asset, checksum, submission.main_file, tx.now.wall_ms], version_row)?;
     let mut insert = tx.db.prepare_cached(
         "INSERT INTO source_file (asset_version, name, checksum, size_bytes) VALUES (?1, ?2, ?3, ?4)",
     )?;
@@ -137,12 +183,11 @@ fn same_work(
 
 fn create_pipeline(
     tx: &Tx<'_>,
-    submission: &Submission,
-    recipe: &Recipe,
-    profile: &str,
-    version: i64,
-    trace: &TraceId,
-) -> Result<PipelineId, StoreError> {
+    prepared: &Prepared,
+    version: &VersionRow,
+) -> Result<PipelineRow, StoreError> {
+    let Prepared { submission, recipe, recipe_json, profile, checksum, trace_id } = prepared;
+    let kind = submission.sequence.then_some(AssetKind::Sequence);
     tx.db
         .prepare_cached(
             "INSERT INTO pipeline (asset_version, recipe_name, recipe, profile, status, trace_id,
@@ -150,14 +195,14 @@ fn create_pipeline(
              VALUES (?1, ?2, ?3, ?4, 'running', ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
-            version,
+            version.id,
             recipe.name,
-            to_json(recipe)?,
+            recipe_json,
             profile,
-            trace,
+            trace_id,
             submission.source_ref,
             tx.now.wall_ms,
-            submission.sequence.then_some(AssetKind::Sequence),
+            kind,
         ])?;
     let pipeline = PipelineId(tx.db.last_insert_rowid());
     count(tx, "pipelines", 1)?;
@@ -169,5 +214,23 @@ fn create_pipeline(
             insert.execute(params![pipeline, ordinal, stage])?;
         }
     }
-    Ok(pipeline)
+    Ok(PipelineRow {
+        id: pipeline,
+        asset: submission.asset.clone(),
+        asset_id: version.asset_id,
+        version_id: version.id,
+        asset_version: version.version,
+        generation: version.generation.unsigned_abs(),
+        published_version: version.published_version,
+        checksum: *checksum,
+        main_file: submission.main_file.clone(),
+        recipe: Arc::clone(recipe),
+        profile: profile.clone(),
+        kind,
+        frame_count: None,
+        status: PipelineStatus::Running,
+        still: None,
+        trace_id: trace_id.clone(),
+        source_ref: submission.source_ref.clone(),
+    })
 }

@@ -8,6 +8,7 @@ use super::audit::last_seq;
 use crate::clock::Clock;
 use crate::model::Now;
 use rusqlite::Connection;
+use std::cell::Cell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,8 +20,12 @@ use tokio::sync::{oneshot, watch};
 const QUEUE: usize = 4_096;
 /// Verbs in one commit at most.
 const BATCH: usize = 512;
-/// A larger write-ahead log is checkpointed after the commit.
+/// A larger write-ahead log is emptied after the commit.
 const WAL_BYTES: u64 = 16 << 20;
+/// Where readers kept it from being emptied, it is tried again when it has grown by this much.
+const WAL_STEP_BYTES: u64 = 4 << 20;
+/// How long readers may keep it from being emptied, before work goes on.
+const WAL_WAIT: Duration = Duration::from_millis(50);
 /// After this long without work the write-ahead log is emptied.
 const IDLE: Duration = Duration::from_secs(5);
 
@@ -62,10 +67,11 @@ impl Writer {
         let (queue, inbox) = sync_channel(QUEUE);
         let (announce, committed) = watch::channel(last_seq(&db)?);
         let wal = farm.join(format!("{}-wal", super::connection::DATABASE));
-        let thread = Thread { db, lock, wal, clock, announce };
+        let empty_at_bytes = Cell::new(WAL_BYTES);
+        let thread = Thread { db, lock, wal, empty_at_bytes, clock, announce };
         std::thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || thread.run(&inbox))
+            .spawn(move || thread.serve(&inbox))
             .map_err(|error| StoreError::Unusable(format!("no writer thread: {error}")))?;
         Ok(Self { queue, committed })
     }
@@ -113,12 +119,13 @@ struct Thread {
     db: Connection,
     lock: File,
     wal: PathBuf,
+    empty_at_bytes: Cell<u64>,
     clock: Arc<dyn Clock>,
     announce: watch::Sender<u64>,
 }
 
 impl Thread {
-    fn run(self, inbox: &Receiver<Message>) {
+    fn serve(self, inbox: &Receiver<Message>) {
         let mut idle = false;
         loop {
             let message = if idle {
@@ -172,22 +179,42 @@ impl Thread {
         for (kept, answer) in answers {
             answer(if kept { repeat(&committed) } else { Ok(()) });
         }
-        if std::fs::metadata(&self.wal).is_ok_and(|wal| wal.len() > WAL_BYTES) {
-            self.checkpoint("PASSIVE");
-        }
+        self.bound_wal();
         close
     }
 
+    /// The log's file keeps its length until it is emptied, so its length alone must not make
+    /// every commit a checkpoint.
+    fn bound_wal(&self) {
+        let length = || std::fs::metadata(&self.wal).map_or(0, |wal| wal.len());
+        if length() > self.empty_at_bytes.get() {
+            self.wait_for_readers(WAL_WAIT);
+            self.checkpoint("TRUNCATE");
+            self.wait_for_readers(super::connection::BUSY);
+            self.empty_at_bytes.set(length().saturating_add(WAL_STEP_BYTES).max(WAL_BYTES));
+        }
+    }
+
+    fn wait_for_readers(&self, at_most: Duration) {
+        if let Err(error) = self.db.busy_timeout(at_most) {
+            tracing::warn!(%error, "how long to wait for readers cannot be set");
+        }
+    }
+
+    fn run(&self, sql: &str) -> rusqlite::Result<()> {
+        self.db.prepare_cached(sql)?.execute([]).map(|_| ())
+    }
+
     fn in_savepoint(&self, verb: Verb, now: Now) -> (bool, Answer) {
-        if let Err(error) = self.db.execute_batch("SAVEPOINT verb") {
+        if let Err(error) = self.run("SAVEPOINT verb") {
             return verb(Err(error.into()));
         }
         let (keep, answer) = verb(Ok(&Tx { db: &self.db, now }));
         if self.db.is_autocommit() {
             return (keep, answer);
         }
-        let end = if keep { "RELEASE verb" } else { "ROLLBACK TO verb; RELEASE verb" };
-        match self.db.execute_batch(end) {
+        let undone = if keep { Ok(()) } else { self.run("ROLLBACK TO verb") };
+        match undone.and_then(|()| self.run("RELEASE verb")) {
             Ok(()) => (keep, answer),
             Err(error) => {
                 let error = StoreError::from(error);

@@ -2,6 +2,7 @@
 
 mod fencing;
 mod flow;
+mod plans;
 mod retries;
 mod writing;
 

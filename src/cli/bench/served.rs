@@ -11,8 +11,8 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-/// Sessions must outlive the whole run.
-const LEASE_MS: &str = "3600000";
+/// Sessions must outlive the whole run; the longest lease there is.
+const LEASE_MS: &str = "600000";
 
 /// The process.
 pub(super) struct Served {

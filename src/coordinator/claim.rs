@@ -5,12 +5,15 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+/// Time between the second try and the third; it doubles up to [`Patience::spacing`].
+const LEAST_SPACING: Duration = Duration::from_millis(4);
+
 /// How patient a wait is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
     /// The whole wait; zero tries once.
     pub(super) wait: Duration,
-    /// Least time between two tries, so that a burst of commits costs one.
+    /// Time between two tries of a claim that waits long, so that a burst of commits costs one.
     pub(super) spacing: Duration,
     /// A try without a commit: some work becomes claimable by the passing of time alone.
     pub(super) poll: Duration,
@@ -26,6 +29,8 @@ pub(super) async fn until_some<T, E, F>(
 where
     F: Future<Output = Result<Vec<T>, E>>,
 {
+    // The first commit wakes at once; those that bring nothing are then followed ever more lazily.
+    let mut spacing = Duration::ZERO;
     let mut over = pin!(tokio::time::sleep(patience.wait));
     loop {
         // Marked as seen before the try: a commit during the try is not missed.
@@ -38,15 +43,16 @@ where
             biased;
             () = &mut over => return Ok(Vec::new()),
             () = stopping.cancelled() => return Ok(Vec::new()),
-            () = next_chance(&mut committed, patience) => {}
+            () = next_chance(&mut committed, spacing, patience.poll) => {}
         }
+        spacing = (spacing * 2).max(LEAST_SPACING).min(patience.spacing);
     }
 }
 
-async fn next_chance(committed: &mut watch::Receiver<u64>, patience: Patience) {
-    tokio::time::sleep(patience.spacing).await;
+async fn next_chance(committed: &mut watch::Receiver<u64>, spacing: Duration, poll: Duration) {
+    tokio::time::sleep(spacing).await;
     // A timeout, a commit and a closed store all lead to the next try, which tells them apart.
-    let _ = tokio::time::timeout(patience.poll, committed.changed()).await;
+    let _ = tokio::time::timeout(poll, committed.changed()).await;
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use crate::model::{JobId, SessionId};
 use crate::protocol::work::{Capabilities, Progress, RunningJob};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The sessions of the farm.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub struct Leases {
     period_ms: u64,
     last_tick_ms: Option<u64>,
     sessions: BTreeMap<SessionId, Session>,
+    /// What [`Leases::live`] answered, until a session comes or goes.
+    live: Option<Arc<[Capabilities]>>,
 }
 
 #[derive(Debug)]
@@ -41,7 +44,7 @@ pub struct Beat {
 impl Leases {
     /// No sessions yet. `period_ms` is how often [`Leases::tick`] will be called.
     pub fn new(lease_ms: u64, period_ms: u64) -> Self {
-        Self { lease_ms, period_ms, last_tick_ms: None, sessions: BTreeMap::new() }
+        Self { lease_ms, period_ms, last_tick_ms: None, sessions: BTreeMap::new(), live: None }
     }
 
     /// How long a lease lasts.
@@ -57,6 +60,7 @@ impl Leases {
         capabilities: Capabilities,
         now_ms: u64,
     ) {
+        self.live = None;
         self.sessions.retain(|_, other| other.worker != worker);
         let deadline_ms = now_ms.saturating_add(self.lease_ms);
         let entry = Session {
@@ -72,6 +76,7 @@ impl Leases {
 
     /// The session has ended in the store.
     pub fn close(&mut self, session: &SessionId) {
+        self.live = None;
         self.sessions.remove(session);
     }
 
@@ -138,7 +143,10 @@ impl Leases {
             if late_ms > self.lease_ms / 2 {
                 entry.deadline_ms = entry.deadline_ms.max(extended_ms);
             }
-            entry.ending |= entry.deadline_ms <= now_ms;
+            if entry.deadline_ms <= now_ms && !entry.ending {
+                entry.ending = true;
+                self.live = None;
+            }
         }
         self.sessions
             .iter()
@@ -159,9 +167,13 @@ impl Leases {
     }
 
     /// What the live sessions can do.
-    pub fn live(&self) -> Vec<Capabilities> {
-        let live = self.sessions.values().filter(|entry| !entry.ending);
-        live.map(|entry| entry.capabilities.clone()).collect()
+    pub fn live(&mut self) -> Arc<[Capabilities]> {
+        let sessions = &self.sessions;
+        let live = self.live.get_or_insert_with(|| {
+            let live = sessions.values().filter(|entry| !entry.ending);
+            live.map(|entry| entry.capabilities.clone()).collect()
+        });
+        Arc::clone(live)
     }
 }
 

@@ -142,7 +142,7 @@ pub(super) async fn claim(
     };
     let jobs = until_some(farm.store.committed(), patience, &farm.stopping, || async {
         let live = {
-            let leases = farm.leases();
+            let mut leases = farm.leases();
             if !leases.is_live(&session) {
                 return Err(Refusal::unknown_session());
             }

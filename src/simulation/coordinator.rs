@@ -83,7 +83,7 @@ impl Coordinator {
             }
             Request::Claim { session, max_jobs } => {
                 let live = {
-                    let leases = keeping::locked(&self.leases);
+                    let mut leases = keeping::locked(&self.leases);
                     if !leases.is_live(&session) {
                         return Err(StoreError::UnknownSession);
                     }

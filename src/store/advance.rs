@@ -17,6 +17,12 @@ use crate::protocol::dead::Edit;
 use crate::protocol::event::Change;
 use crate::recipes::Recipe;
 use rusqlite::{Connection, OptionalExtension, params};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Recipes that a thread keeps as it read them.
+const KNOWN_RECIPES: usize = 64;
 
 /// Settings that say how a stage is cut into jobs: a single job cannot change them.
 const FAN_OUT: [&str; 2] = ["turntable_frames", "chunk_frames"];
@@ -33,7 +39,7 @@ pub(super) struct PipelineRow {
     pub(super) published_version: u32,
     pub(super) checksum: Checksum,
     pub(super) main_file: String,
-    pub(super) recipe: Recipe,
+    pub(super) recipe: Arc<Recipe>,
     pub(super) profile: String,
     pub(super) kind: Option<AssetKind>,
     pub(super) frame_count: Option<u32>,
@@ -57,40 +63,64 @@ pub(super) fn pipeline(db: &Connection, id: PipelineId) -> Result<PipelineRow, S
              WHERE p.id = ?1",
         )?
         .query_row([id], |row| {
-            let recipe: String = row.get(8)?;
-            Ok((
+            let recipe = match known_recipe(row.get_ref(8)?.as_str()?) {
+                Ok(recipe) => recipe,
+                Err(error) => return Ok(Err(error)),
+            };
+            Ok(Ok(PipelineRow {
+                id,
+                asset: row.get(0)?,
+                asset_id: row.get(1)?,
+                version_id: row.get(2)?,
+                asset_version: row.get(3)?,
+                generation: row.get::<_, i64>(4)?.unsigned_abs(),
+                published_version: row.get(5)?,
+                checksum: row.get(6)?,
+                main_file: row.get(7)?,
                 recipe,
-                PipelineRow {
-                    id,
-                    asset: row.get(0)?,
-                    asset_id: row.get(1)?,
-                    version_id: row.get(2)?,
-                    asset_version: row.get(3)?,
-                    generation: row.get::<_, i64>(4)?.unsigned_abs(),
-                    published_version: row.get(5)?,
-                    checksum: row.get(6)?,
-                    main_file: row.get(7)?,
-                    recipe: Recipe {
-                        name: String::new(),
-                        description: String::new(),
-                        settings: crate::recipes::Settings::default(),
-                        stages: Vec::new(),
-                    },
-                    profile: row.get(9)?,
-                    kind: row.get(10)?,
-                    frame_count: row.get(11)?,
-                    status: row.get(12)?,
-                    still: row.get(13)?,
-                    trace_id: row.get(14)?,
-                    source_ref: row.get(15)?,
-                    project: row.get(16)?,
-                    priority: row.get(17)?,
-                },
-            ))
+                profile: row.get(9)?,
+                kind: row.get(10)?,
+                frame_count: row.get(11)?,
+                status: row.get(12)?,
+                still: row.get(13)?,
+                trace_id: row.get(14)?,
+                source_ref: row.get(15)?,
+                project: row.get(16)?,
+                priority: row.get(17)?,
+            }))
         })
         .optional()?;
-    let (recipe, row) = found.ok_or_else(|| StoreError::NotFound(format!("pipeline {id}")))?;
-    Ok(PipelineRow { recipe: from_json(&recipe)?, ..row })
+    found.ok_or_else(|| StoreError::NotFound(format!("pipeline {id}")))?
+}
+
+/// A farm has few recipes and every verb needs one: each thread reads a text once.
+fn known_recipe(text: &str) -> Result<Arc<Recipe>, StoreError> {
+    thread_local! {
+        static KNOWN: RefCell<HashMap<String, Arc<Recipe>>> = RefCell::default();
+    }
+    KNOWN.with_borrow_mut(|known| {
+        if let Some(recipe) = known.get(text) {
+            return Ok(Arc::clone(recipe));
+        }
+        let recipe: Arc<Recipe> = Arc::new(from_json(text)?);
+        if known.len() >= KNOWN_RECIPES {
+            known.clear();
+        }
+        known.insert(text.to_owned(), Arc::clone(&recipe));
+        Ok(recipe)
+    })
+}
+
+/// How far a stage is, as its row says.
+#[derive(Debug, Clone, Copy)]
+struct StageRow {
+    status: StageStatus,
+    parts_total: u32,
+    parts_done: u32,
+}
+
+fn stage_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StageRow> {
+    Ok(StageRow { status: row.get(0)?, parts_total: row.get(1)?, parts_done: row.get(2)? })
 }
 
 /// Begins `stage` or the first one after it that has something to do; without one the pipeline
@@ -236,15 +266,15 @@ pub(super) fn part_done(
     stage: Stage,
     actor: &str,
 ) -> Result<(), StoreError> {
-    let (total, done): (u32, u32) = tx
+    let row = tx
         .db
         .prepare_cached(
             "UPDATE stage SET parts_done = parts_done + 1 WHERE pipeline = ?1 AND stage = ?2
-             RETURNING parts_total, parts_done",
+             RETURNING status, parts_total, parts_done",
         )?
-        .query_row(params![pipeline.id, stage], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if done < total {
-        return stage_changed(tx, pipeline.id, stage, actor);
+        .query_row(params![pipeline.id, stage], stage_row)?;
+    if row.parts_done < row.parts_total {
+        return stage_changed(tx, pipeline.id, stage, row, actor);
     }
     set_stage(tx, pipeline.id, stage, StageStatus::Succeeded, actor)?;
     match Stage::ALL.into_iter().find(|next| *next > stage) {
@@ -261,32 +291,25 @@ pub(super) fn set_stage(
     status: StageStatus,
     actor: &str,
 ) -> Result<(), StoreError> {
-    tx.db
-        .prepare_cached("UPDATE stage SET status = ?1 WHERE pipeline = ?2 AND stage = ?3")?
-        .execute(params![status, pipeline, stage])?;
-    stage_changed(tx, pipeline, stage, actor)
+    let row = tx
+        .db
+        .prepare_cached(
+            "UPDATE stage SET status = ?1 WHERE pipeline = ?2 AND stage = ?3
+             RETURNING status, parts_total, parts_done",
+        )?
+        .query_row(params![status, pipeline, stage], stage_row)?;
+    stage_changed(tx, pipeline, stage, row, actor)
 }
 
 fn stage_changed(
     tx: &Tx<'_>,
     pipeline: PipelineId,
     stage: Stage,
+    row: StageRow,
     actor: &str,
 ) -> Result<(), StoreError> {
-    let change = tx
-        .db
-        .prepare_cached(
-            "SELECT status, parts_total, parts_done FROM stage WHERE pipeline = ?1 AND stage = ?2",
-        )?
-        .query_row(params![pipeline, stage], |row| {
-            Ok(Change::StageChanged {
-                pipeline,
-                stage,
-                status: row.get(0)?,
-                parts_total: row.get(1)?,
-                parts_done: row.get(2)?,
-            })
-        })?;
+    let StageRow { status, parts_total, parts_done } = row;
+    let change = Change::StageChanged { pipeline, stage, status, parts_total, parts_done };
     audit::record(tx, actor, &change)
 }
 

@@ -8,12 +8,17 @@ use rusqlite::Connection;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// Verbs in one commit at most.
 const BATCH: usize = 512;
-/// A larger write-ahead log is checkpointed after the commit.
+/// A larger write-ahead log is emptied after the commit.
 const WAL_BYTES: u64 = 16 << 20;
+/// Where readers kept it from being emptied, it is tried again when it has grown by this much.
+const WAL_STEP_BYTES: u64 = 4 << 20;
+/// How long readers may keep it from being emptied, before work goes on.
+const WAL_WAIT: Duration = Duration::from_millis(50);
 
 /// What a verb works with: the open transaction and the time of its batch.
 pub(super) struct Tx<'a> {
@@ -43,6 +48,7 @@ pub enum CrashPoint {
 pub(super) struct Batches {
     db: Connection,
     wal: PathBuf,
+    empty_at_bytes: Cell<u64>,
     clock: Arc<dyn Clock>,
     announce: watch::Sender<u64>,
     /// Where the next batch ends the process; set by the simulation only.
@@ -58,7 +64,9 @@ impl Batches {
     ) -> Result<(Self, watch::Receiver<u64>), StoreError> {
         let (announce, committed) = watch::channel(last_seq(&db)?);
         let wal = farm.join(format!("{}-wal", super::connection::DATABASE));
-        Ok((Self { db, wal, clock, announce, crash: Cell::new(None) }, committed))
+        let empty_at_bytes = Cell::new(WAL_BYTES);
+        let crash = Cell::new(None);
+        Ok((Self { db, wal, empty_at_bytes, clock, announce, crash }, committed))
     }
 
     /// Runs `first` and all that `more` gives in one commit, then answers.
@@ -85,21 +93,41 @@ impl Batches {
         for (kept, answer) in answers {
             answer(if kept { repeat(&committed) } else { Ok(()) });
         }
-        if std::fs::metadata(&self.wal).is_ok_and(|wal| wal.len() > WAL_BYTES) {
-            self.checkpoint("PASSIVE");
+        self.bound_wal();
+    }
+
+    /// The log's file keeps its length until it is emptied, so its length alone must not make
+    /// every commit a checkpoint.
+    fn bound_wal(&self) {
+        let length = || std::fs::metadata(&self.wal).map_or(0, |wal| wal.len());
+        if length() > self.empty_at_bytes.get() {
+            self.wait_for_readers(WAL_WAIT);
+            self.checkpoint("TRUNCATE");
+            self.wait_for_readers(super::connection::BUSY);
+            self.empty_at_bytes.set(length().saturating_add(WAL_STEP_BYTES).max(WAL_BYTES));
         }
     }
 
+    fn wait_for_readers(&self, at_most: Duration) {
+        if let Err(error) = self.db.busy_timeout(at_most) {
+            tracing::warn!(%error, "how long to wait for readers cannot be set");
+        }
+    }
+
+    fn execute(&self, sql: &str) -> rusqlite::Result<()> {
+        self.db.prepare_cached(sql)?.execute([]).map(|_| ())
+    }
+
     fn in_savepoint(&self, verb: Verb, now: Now) -> (bool, Answer) {
-        if let Err(error) = self.db.execute_batch("SAVEPOINT verb") {
+        if let Err(error) = self.execute("SAVEPOINT verb") {
             return verb(Err(error.into()));
         }
         let (keep, answer) = verb(Ok(&Tx { db: &self.db, now }));
         if self.db.is_autocommit() {
             return (keep, answer);
         }
-        let end = if keep { "RELEASE verb" } else { "ROLLBACK TO verb; RELEASE verb" };
-        match self.db.execute_batch(end) {
+        let undone = if keep { Ok(()) } else { self.execute("ROLLBACK TO verb") };
+        match undone.and_then(|()| self.execute("RELEASE verb")) {
             Ok(()) => (keep, answer),
             Err(error) => {
                 let error = StoreError::from(error);

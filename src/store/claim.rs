@@ -11,6 +11,7 @@ use crate::policy::gate::{Facts, Round, Worker};
 use crate::protocol::work::{Assignment, Capabilities, InputFile, JobInput, JobLimits};
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 impl Store {
     /// Claims up to `max_jobs` ready jobs that the session's worker may run; may be empty.
@@ -19,9 +20,9 @@ impl Store {
         &self,
         session: &SessionId,
         max_jobs: u32,
-        live: Vec<Capabilities>,
+        live: impl Into<Arc<[Capabilities]>>,
     ) -> Result<Vec<Assignment>, StoreError> {
-        let session = session.clone();
+        let (session, live) = (session.clone(), live.into());
         self.writer.run(move |tx| claim(tx, &session, max_jobs, &live)).await
     }
 }

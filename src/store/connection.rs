@@ -1,6 +1,6 @@
 //! Opens the database: the farm's lock, the pragmas, the version of SQLite.
 
-use super::{StoreError, schema};
+use super::{StoreError, check, schema};
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
@@ -9,7 +9,10 @@ use std::time::Duration;
 /// Older versions can lose a write-ahead log (the "WAL reset" fault, fixed in 3.51.3).
 const OLDEST_SQLITE: i32 = 3_051_003;
 /// How long one statement waits for a lock. Only our own connections compete.
-const BUSY: Duration = Duration::from_secs(5);
+pub(super) const BUSY: Duration = Duration::from_secs(5);
+
+/// What a reader keeps of the database in memory, in KiB, as SQLite counts it.
+const READER_CACHE: i64 = -8_192;
 
 /// Name of the database in the farm's folder.
 pub(super) const DATABASE: &str = "sawah.db";
@@ -99,13 +102,7 @@ fn writer_with(farm: &Path, synchronous: &str) -> Result<Connection, StoreError>
     db.pragma_update(None, "journal_size_limit", 64 << 20)?;
     #[cfg(target_os = "macos")]
     db.pragma_update(None, "fullfsync", 1)?;
-    let check: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    if check != "ok" {
-        return Err(StoreError::Unusable(format!(
-            "the database is damaged ({check}): restore a copy of {}",
-            farm.join(DATABASE).display()
-        )));
-    }
+    check::at_open(&db, farm)?;
     schema::migrate(&mut db)?;
     Ok(db)
 }
@@ -116,6 +113,7 @@ pub(super) fn reader(farm: &Path) -> Result<Connection, StoreError> {
     let db = Connection::open_with_flags(farm.join(DATABASE), flags)?;
     common(&db)?;
     db.pragma_update(None, "query_only", true)?;
+    db.pragma_update(None, "cache_size", READER_CACHE)?;
     Ok(db)
 }
 
@@ -127,7 +125,7 @@ fn common(db: &Connection) -> Result<(), StoreError> {
     db.pragma_update(None, "cache_size", -65_536)?;
     db.pragma_update(None, "trusted_schema", false)?;
     db.pragma_update(None, "cell_size_check", true)?;
-    db.set_prepared_statement_cache_capacity(128);
+    db.set_prepared_statement_cache_capacity(256);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //! called, and the faults that only a simulation may cause.
 
 use super::batch::{Batches, CrashPoint, Verb};
+use super::check::Background;
 use super::connection::{self, DATABASE};
 use super::reader::Readers;
 use super::writer::Writer;
@@ -131,7 +132,8 @@ impl Store {
         let db = connection::unflushed_writer(farm)?;
         let readers = Readers::open_inline(farm)?;
         let (writer, inline) = Writer::inline(db, lock, farm, Arc::clone(&clock))?;
-        Ok((Self { clock, writer, readers }, InlineControl { inline }))
+        let check = Background::start(farm)?;
+        Ok((Self { clock, writer, readers, check }, InlineControl { inline }))
     }
 }
 

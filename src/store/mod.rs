@@ -9,6 +9,7 @@
 mod advance;
 mod audit;
 mod batch;
+mod check;
 mod claim;
 mod columns;
 mod connection;
@@ -135,6 +136,7 @@ pub struct Store {
     clock: Arc<dyn Clock>,
     writer: writer::Writer,
     readers: reader::Readers,
+    check: check::Background,
 }
 
 /// A session that was open when the store was opened, or is open now.
@@ -157,7 +159,8 @@ impl Store {
         let db = connection::writer(farm)?;
         let readers = reader::Readers::open(farm)?;
         let writer = writer::Writer::start(db, lock, farm, Arc::clone(&clock))?;
-        Ok(Self { clock, writer, readers })
+        let check = check::Background::start(farm)?;
+        Ok(Self { clock, writer, readers, check })
     }
 
     /// The number of the last committed event; changes wake whoever watches it.
@@ -167,6 +170,7 @@ impl Store {
 
     /// Ends the writer after what is queued, checkpoints the write-ahead log, closes the database.
     pub async fn close(&self) {
+        self.check.stop();
         self.readers.close();
         self.writer.close().await;
     }

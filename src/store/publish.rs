@@ -146,7 +146,7 @@ pub(super) fn published_files(
 fn pending(db: &Connection, now_ms: i64, limit: u32) -> Result<Vec<PendingExport>, StoreError> {
     let mut query = db.prepare_cached(
         "SELECT o.id, o.pipeline, o.tries, NOT EXISTS (
-            SELECT 1 FROM outbox e JOIN pipeline ep ON ep.id = e.pipeline
+            SELECT 1 FROM pipeline ep CROSS JOIN outbox e ON e.pipeline = ep.id
             WHERE e.id < o.id AND ep.asset_version = p.asset_version)
          FROM outbox o JOIN pipeline p ON p.id = o.pipeline
          WHERE o.done_ms IS NULL AND o.next_ms <= ?1 ORDER BY o.next_ms, o.id LIMIT ?2",

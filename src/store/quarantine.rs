@@ -90,7 +90,7 @@ pub(super) fn is_barred(db: &Connection, worker: &str) -> Result<bool, StoreErro
 pub(super) fn barred_beside(db: &Connection, session: &SessionId) -> Result<u32, StoreError> {
     Ok(db
         .prepare_cached(
-            "SELECT count(*) FROM quarantine q JOIN session s
+            "SELECT count(*) FROM quarantine q CROSS JOIN session s
                 ON s.worker = q.worker AND s.closed_ms IS NULL
              WHERE s.id <> ?1",
         )?

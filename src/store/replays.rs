@@ -13,6 +13,12 @@ use rusqlite::{OptionalExtension, params, params_from_iter, types::Value};
 /// Items that a dry run shows.
 const SAMPLE: usize = 20;
 
+/// Open letters with all that an order may ask of them.
+const OPEN: &str =
+    "FROM dead_letter d JOIN job j ON j.id = d.job JOIN pipeline p ON p.id = j.pipeline
+        JOIN asset_version v ON v.id = p.asset_version JOIN asset a ON a.id = v.asset
+     WHERE d.replayed_as IS NULL AND d.dismissed = 0";
+
 impl Store {
     /// Replays a dead letter as a new job.
     pub async fn replay(&self, job: JobId, actor: &str, reason: &str) -> Result<JobId, StoreError> {
@@ -109,20 +115,16 @@ fn item(tx: &Tx<'_>, batch: &Batch, job: JobId) -> Result<BatchItem, StoreError>
 
 /// The open letters that match, oldest first, and how many there are in all.
 fn matching(tx: &Tx<'_>, filter: &DeadLetterFilter) -> Result<(Vec<JobId>, u32), StoreError> {
-    let (wheres, values) = conditions(filter)?;
-    let from = format!(
-        "FROM dead_letter d JOIN job j ON j.id = d.job JOIN pipeline p ON p.id = j.pipeline
-            JOIN asset_version v ON v.id = p.asset_version JOIN asset a ON a.id = v.asset
-         WHERE d.replayed_as IS NULL AND d.dismissed = 0{wheres}"
-    );
+    let (wheres, mut values) = conditions(filter)?;
     let matched = tx
         .db
-        .prepare_cached(&format!("SELECT count(*) {from}"))?
+        .prepare_cached(&format!("SELECT count(*) {OPEN}{wheres}"))?
         .query_row(params_from_iter(&values), |row| row.get(0))?;
-    let limit = limits::LETTERS_PER_ORDER;
+    let most = i64::try_from(limits::LETTERS_PER_ORDER).unwrap_or(i64::MAX);
+    values.push(Value::Integer(most));
     let jobs = tx
         .db
-        .prepare_cached(&format!("SELECT d.job {from} ORDER BY d.job LIMIT {limit}"))?
+        .prepare_cached(&format!("SELECT d.job {OPEN}{wheres} ORDER BY d.job LIMIT ?"))?
         .query_map(params_from_iter(&values), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     Ok((jobs, matched))

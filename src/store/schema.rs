@@ -4,12 +4,16 @@ use super::StoreError;
 use rusqlite::Connection;
 
 /// `SAWA` in ASCII: says that a file is a farm's database.
-const APPLICATION_ID: i64 = 0x5341_5741;
+pub(super) const APPLICATION_ID: i64 = 0x5341_5741;
 
 /// Each step is run once, in order; `user_version` counts the steps done. A step that has shipped
 /// is never edited.
-const STEPS: &[&str] =
-    &[include_str!("schema_1.sql"), include_str!("schema_2.sql"), include_str!("schema_3.sql")];
+pub(super) const STEPS: &[&str] = &[
+    include_str!("schema_1.sql"),
+    include_str!("schema_2.sql"),
+    include_str!("schema_3.sql"),
+    include_str!("schema_4.sql"),
+];
 
 /// Brings the database to the newest version, each step in a transaction with its number.
 pub(super) fn migrate(db: &mut Connection) -> Result<(), StoreError> {

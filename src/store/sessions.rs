@@ -1,7 +1,7 @@
 //! Sessions of workers, and what their end does to the jobs they hold.
 
 use super::audit;
-use super::columns::{from_json, to_json};
+use super::columns::{from_json, size_value, to_json};
 use super::failures::{Ending, end_attempt};
 use super::transition::{self, With, session_worker};
 use super::writer::Tx;
@@ -156,17 +156,28 @@ pub(super) fn capabilities(
     db: &Connection,
     session: &SessionId,
 ) -> Result<Capabilities, StoreError> {
-    let text: Option<String> = db
+    let found: Option<String> = db
         .prepare_cached("SELECT capabilities FROM session WHERE id = ?1 AND closed_ms IS NULL")?
         .query_row([session], |row| row.get(0))
         .optional()?;
-    from_json(&text.ok_or(StoreError::UnknownSession)?)
+    from_json(&found.ok_or(StoreError::UnknownSession)?)
+}
+
+/// How many sessions are open.
+pub(super) fn open_count(db: &Connection) -> Result<u64, StoreError> {
+    let count: i64 = db
+        .prepare_cached(
+            "SELECT count(*) FROM session INDEXED BY session_open WHERE closed_ms IS NULL",
+        )?
+        .query_row([], |row| row.get(0))?;
+    Ok(size_value(count))
 }
 
 /// Open sessions, oldest first.
 pub(super) fn open_sessions(db: &Connection) -> Result<Vec<SessionRecord>, StoreError> {
     let mut query = db.prepare_cached(
-        "SELECT id, worker, capabilities, opened_ms FROM session WHERE closed_ms IS NULL
+        "SELECT id, worker, capabilities, opened_ms FROM session INDEXED BY session_open
+         WHERE closed_ms IS NULL
          ORDER BY opened_ms, id",
     )?;
     let rows = query.query_map([], |row| {

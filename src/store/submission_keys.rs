@@ -1,9 +1,10 @@
 //! Recent submissions: a client that repeats one under its key gets the answer of the first time.
 
 use super::columns::{from_json, to_json};
+use super::submit::{self, Prepared};
 use super::writer::Tx;
-use super::{Store, StoreError, submit};
-use crate::model::{Checksum, TraceId, limits};
+use super::{Store, StoreError};
+use crate::model::{Checksum, limits};
 use crate::protocol::submit::{Submission, Submitted};
 use crate::recipes::Recipe;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -35,13 +36,13 @@ impl Store {
         recipe: Recipe,
         trace: [u8; 16],
     ) -> Result<Submitted, StoreError> {
+        let prepared = Prepared::new(submission, recipe, trace)?;
         self.writer
             .run(move |tx| {
                 if let Some(answer) = remembered(tx.db, &key, tx.now.wall_ms)? {
                     return Ok(answer);
                 }
-                let trace = TraceId::from_random(trace);
-                let answer = submit::submit(tx, &submission, &recipe, &trace)?;
+                let answer = submit::submit(tx, &prepared)?;
                 remember(tx, &key, &answer)?;
                 Ok(answer)
             })

@@ -1,17 +1,22 @@
 //! Handing in an asset: version, pipeline and first job in one transaction, or the same work found.
 
+use super::advance::PipelineRow;
 use super::audit;
 use super::columns::{size_column, to_json};
 use super::transition::count;
 use super::writer::Tx;
-use super::{Store, StoreError, advance, flow_limits, views};
+use super::{Store, StoreError, advance, flow_limits};
 use crate::model::limits::{DEFAULT_PRIORITY, HIGHEST_PRIORITY};
-use crate::model::{AssetKind, PipelineId, PipelineStatus, ProjectId, Stage, TraceId};
+use crate::model::{
+    AssetKind, Checksum, PipelineId, PipelineStatus, ProjectId, Stage, StageStatus, TraceId,
+};
 use crate::policy::keys;
 use crate::protocol::event::Change;
 use crate::protocol::submit::{Submission, SubmitOutcome, Submitted};
+use crate::protocol::view::{PipelineView, StageView};
 use crate::recipes::Recipe;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
+use std::sync::Arc;
 
 impl Store {
     /// Creates asset version, pipeline and first job, or finds the same work done before.
@@ -23,65 +28,120 @@ impl Store {
         recipe: Recipe,
         trace: [u8; 16],
     ) -> Result<Submitted, StoreError> {
-        self.writer
-            .run(move |tx| submit(tx, &submission, &recipe, &TraceId::from_random(trace)))
-            .await
+        let prepared = Prepared::new(submission, recipe, trace)?;
+        self.writer.run(move |tx| submit(tx, &prepared)).await
+    }
+}
+
+/// A submission with all that follows from it alone.
+pub(super) struct Prepared {
+    submission: Submission,
+    recipe: Arc<Recipe>,
+    recipe_json: String,
+    profile: String,
+    checksum: Checksum,
+    trace_id: TraceId,
+}
+
+impl Prepared {
+    /// Made where callers run side by side, and not by the one writer.
+    pub(super) fn new(
+        submission: Submission,
+        recipe: Recipe,
+        trace: [u8; 16],
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            checksum: keys::file_set_checksum(&submission.main_file, &submission.files),
+            profile: recipe.profile(),
+            recipe_json: to_json(&recipe)?,
+            recipe: Arc::new(recipe),
+            trace_id: TraceId::from_random(trace),
+            submission,
+        })
     }
 }
 
 struct VersionRow {
     id: i64,
     version: u32,
+    asset_id: i64,
+    generation: i64,
+    published_version: u32,
 }
 
 /// Creates or finds the work.
-pub(super) fn submit(
-    tx: &Tx<'_>,
-    submission: &Submission,
-    recipe: &Recipe,
-    trace: &TraceId,
-) -> Result<Submitted, StoreError> {
+pub(super) fn submit(tx: &Tx<'_>, prepared: &Prepared) -> Result<Submitted, StoreError> {
+    let Prepared { submission, recipe, profile, .. } = prepared;
     let first = recipe
         .stages
         .first()
         .ok_or_else(|| StoreError::Invalid(format!("recipe {} has no stages", recipe.name)))?
         .stage;
-    let version = asset_version(tx, submission)?;
-    let profile = recipe.profile();
+    let version = asset_version(tx, submission, prepared.checksum)?;
     let found = |pipeline, outcome| Submitted {
         pipeline,
         asset: submission.asset.clone(),
         asset_version: version.version,
         outcome,
     };
-    if let Some((pipeline, outcome)) = same_work(tx, version.id, &profile)? {
+    if let Some((pipeline, outcome)) = same_work(tx, version.id, profile)? {
         return Ok(found(pipeline, outcome));
     }
     let actor = format!("operator {}", submission.actor);
     flow_limits::admit(tx, recipe)?;
     let project = flow_limits::project(tx, submission.project.as_ref(), &actor)?;
-    let pipeline = create_pipeline(tx, submission, recipe, &profile, version.id, trace, project)?;
-    let change = Change::PipelineCreated { pipeline: views::pipeline_view(tx.db, pipeline)? };
+    let row = create_pipeline(tx, prepared, &version, project)?;
+    let change = Change::PipelineCreated { pipeline: new_view(tx, &row) };
     audit::record(tx, &actor, &change)?;
-    advance::begin(tx, &advance::pipeline(tx.db, pipeline)?, first, &actor)?;
-    Ok(found(pipeline, SubmitOutcome::Created))
+    advance::begin(tx, &row, first, &actor)?;
+    Ok(found(row.id, SubmitOutcome::Created))
 }
 
-fn asset_version(tx: &Tx<'_>, submission: &Submission) -> Result<VersionRow, StoreError> {
-    let checksum = keys::file_set_checksum(&submission.main_file, &submission.files);
-    let asset: i64 = tx
+/// A pipeline as clients see it at its beginning.
+fn new_view(tx: &Tx<'_>, row: &PipelineRow) -> PipelineView {
+    let stages = Stage::ALL.into_iter().filter(|stage| row.recipe.rule(*stage).is_some());
+    PipelineView {
+        id: row.id,
+        asset: row.asset.clone(),
+        asset_version: row.asset_version,
+        kind: row.kind,
+        recipe: row.recipe.name.clone(),
+        status: row.status,
+        created_at_ms: tx.now.wall_ms,
+        finished_at_ms: None,
+        source_ref: row.source_ref.clone(),
+        stages: stages
+            .map(|stage| StageView {
+                stage,
+                status: StageStatus::Pending,
+                parts_total: 0,
+                parts_done: 0,
+            })
+            .collect(),
+        still: None,
+    }
+}
+
+fn asset_version(
+    tx: &Tx<'_>,
+    submission: &Submission,
+    checksum: Checksum,
+) -> Result<VersionRow, StoreError> {
+    let (asset, generation, published_version): (i64, i64, u32) = tx
         .db
         .prepare_cached(
             "INSERT INTO asset (name) VALUES (?1) ON CONFLICT (name) DO UPDATE SET name = name
-             RETURNING id",
+             RETURNING id, generation, published_version",
         )?
-        .query_row([&submission.asset], |row| row.get(0))?;
+        .query_row([&submission.asset], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let version_row = |row: &Row<'_>| {
+        let (id, version) = (row.get(0)?, row.get(1)?);
+        Ok(VersionRow { id, version, asset_id: asset, generation, published_version })
+    };
     let known = tx
         .db
         .prepare_cached("SELECT id, version FROM asset_version WHERE asset = ?1 AND checksum = ?2")?
-        .query_row(params![asset, checksum], |row| {
-            Ok(VersionRow { id: row.get(0)?, version: row.get(1)? })
-        })
+        .query_row(params![asset, checksum], version_row)
         .optional()?;
     if let Some(version) = known {
         return Ok(version);
@@ -94,9 +154,7 @@ fn asset_version(tx: &Tx<'_>, submission: &Submission) -> Result<VersionRow, Sto
                 ?2, ?3, ?4)
              RETURNING id, version",
         )?
-        .query_row(params![asset, checksum, submission.main_file, tx.now.wall_ms], |row| {
-            Ok(VersionRow { id: row.get(0)?, version: row.get(1)? })
-        })?;
+        .query_row(params![asset, checksum, submission.main_file, tx.now.wall_ms], version_row)?;
     let mut insert = tx.db.prepare_cached(
         "INSERT INTO source_file (asset_version, name, checksum, size_bytes) VALUES (?1, ?2, ?3, ?4)",
     )?;
@@ -141,13 +199,12 @@ fn same_work(
 
 fn create_pipeline(
     tx: &Tx<'_>,
-    submission: &Submission,
-    recipe: &Recipe,
-    profile: &str,
-    version: i64,
-    trace: &TraceId,
+    prepared: &Prepared,
+    version: &VersionRow,
     project: ProjectId,
-) -> Result<PipelineId, StoreError> {
+) -> Result<PipelineRow, StoreError> {
+    let Prepared { submission, recipe, recipe_json, profile, checksum, trace_id } = prepared;
+    let kind = submission.sequence.then_some(AssetKind::Sequence);
     let priority = submission.priority.unwrap_or(DEFAULT_PRIORITY);
     if priority > HIGHEST_PRIORITY {
         return Err(StoreError::Invalid(format!(
@@ -161,14 +218,14 @@ fn create_pipeline(
              VALUES (?1, ?2, ?3, ?4, 'running', ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
-            version,
+            version.id,
             recipe.name,
-            to_json(recipe)?,
+            recipe_json,
             profile,
-            trace,
+            trace_id,
             submission.source_ref,
             tx.now.wall_ms,
-            submission.sequence.then_some(AssetKind::Sequence),
+            kind,
             project,
             priority,
         ])?;
@@ -182,5 +239,25 @@ fn create_pipeline(
             insert.execute(params![pipeline, ordinal, stage])?;
         }
     }
-    Ok(pipeline)
+    Ok(PipelineRow {
+        id: pipeline,
+        asset: submission.asset.clone(),
+        asset_id: version.asset_id,
+        version_id: version.id,
+        asset_version: version.version,
+        generation: version.generation.unsigned_abs(),
+        published_version: version.published_version,
+        checksum: *checksum,
+        main_file: submission.main_file.clone(),
+        recipe: Arc::clone(recipe),
+        profile: profile.clone(),
+        kind,
+        frame_count: None,
+        status: PipelineStatus::Running,
+        still: None,
+        trace_id: trace_id.clone(),
+        source_ref: submission.source_ref.clone(),
+        project,
+        priority,
+    })
 }

@@ -74,6 +74,11 @@ impl Store {
         self.readers.run(move |db| job_detail(db, job)).await
     }
 
+    /// One job as listings show it.
+    pub async fn job_view(&self, job: JobId) -> Result<JobView, StoreError> {
+        self.readers.run(move |db| one_job(db, job)).await
+    }
+
     /// Counts for [`FarmStatus`]: version, farm and uptime are filled in by the coordinator.
     pub async fn status(&self) -> Result<FarmStatus, StoreError> {
         self.readers.run(status).await
@@ -119,14 +124,19 @@ pub(super) fn pipeline_view(db: &Connection, id: PipelineId) -> Result<PipelineV
         .query_row([id], pipeline_row)
         .optional()?
         .ok_or_else(|| StoreError::NotFound(format!("pipeline {id}")))?;
-    with_stages(db, row)
+    let mut views = [row];
+    fill_stages(db, &mut views)?;
+    let [view] = views;
+    Ok(view)
 }
 
 fn pipelines(db: &Connection, page: Page) -> Result<Vec<PipelineView>, StoreError> {
     let mut query =
         db.prepare_cached(&format!("{PIPELINE} WHERE p.id < ?1 ORDER BY p.id DESC LIMIT ?2"))?;
     let rows = query.query_map(params![page.before_id(), page.rows()], pipeline_row)?;
-    rows.map(|row| with_stages(db, row?)).collect()
+    let mut views = rows.collect::<Result<Vec<PipelineView>, _>>()?;
+    fill_stages(db, &mut views)?;
+    Ok(views)
 }
 
 fn pipeline_row(row: &Row<'_>) -> rusqlite::Result<PipelineView> {
@@ -145,21 +155,28 @@ fn pipeline_row(row: &Row<'_>) -> rusqlite::Result<PipelineView> {
     })
 }
 
-fn with_stages(db: &Connection, mut view: PipelineView) -> Result<PipelineView, StoreError> {
+/// The stages of pipelines that follow each other, newest first, in one query.
+fn fill_stages(db: &Connection, views: &mut [PipelineView]) -> Result<(), StoreError> {
+    let (Some(newest), Some(oldest)) = (views.first(), views.last()) else { return Ok(()) };
     let mut query = db.prepare_cached(
-        "SELECT stage, status, parts_total, parts_done FROM stage WHERE pipeline = ?1
-         ORDER BY ordinal",
+        "SELECT pipeline, stage, status, parts_total, parts_done FROM stage
+         WHERE pipeline BETWEEN ?1 AND ?2 ORDER BY pipeline DESC, ordinal",
     )?;
-    let rows = query.query_map([view.id], |row| {
-        Ok(StageView {
-            stage: row.get(0)?,
-            status: row.get(1)?,
-            parts_total: row.get(2)?,
-            parts_done: row.get(3)?,
-        })
-    })?;
-    view.stages = rows.collect::<Result<_, _>>()?;
-    Ok(view)
+    let mut rows = query.query(params![oldest.id, newest.id])?;
+    let mut views = views.iter_mut().peekable();
+    while let Some(row) = rows.next()? {
+        let pipeline: PipelineId = row.get(0)?;
+        while views.next_if(|view| view.id > pipeline).is_some() {}
+        if let Some(view) = views.peek_mut().filter(|view| view.id == pipeline) {
+            view.stages.push(StageView {
+                stage: row.get(1)?,
+                status: row.get(2)?,
+                parts_total: row.get(3)?,
+                parts_done: row.get(4)?,
+            });
+        }
+    }
+    Ok(())
 }
 
 fn job_view(row: &Row<'_>) -> rusqlite::Result<JobView> {
@@ -216,12 +233,15 @@ fn pipeline_detail(db: &Connection, id: PipelineId) -> Result<PipelineDetail, St
     })
 }
 
-fn job_detail(db: &Connection, id: JobId) -> Result<JobDetail, StoreError> {
-    let job = db
-        .prepare_cached(&format!("{JOB} WHERE j.id = ?1"))?
+fn one_job(db: &Connection, id: JobId) -> Result<JobView, StoreError> {
+    db.prepare_cached(&format!("{JOB} WHERE j.id = ?1"))?
         .query_row([id], job_view)
         .optional()?
-        .ok_or_else(|| StoreError::NotFound(format!("job {id}")))?;
+        .ok_or_else(|| StoreError::NotFound(format!("job {id}")))
+}
+
+fn job_detail(db: &Connection, id: JobId) -> Result<JobDetail, StoreError> {
+    let job = one_job(db, id)?;
     let idempotency_key = db
         .prepare_cached("SELECT idempotency_key FROM job WHERE id = ?1")?
         .query_row([id], |row| row.get(0))?;
@@ -309,7 +329,8 @@ fn snapshot(db: &Connection, limit: u32, at_ms: i64) -> Result<Snapshot, StoreEr
         views.extend(page);
     }
     let oldest = views.last().map_or(i64::MAX, |view| view.id.0);
-    let mut query = db.prepare_cached(&format!("{JOB} WHERE j.pipeline >= ?1 ORDER BY j.id"))?;
+    // The plus keeps SQLite from reading all jobs in order of their ids instead of by pipeline.
+    let mut query = db.prepare_cached(&format!("{JOB} WHERE j.pipeline >= ?1 ORDER BY +j.id"))?;
     let jobs = query.query_map([oldest], job_view)?.collect::<Result<_, _>>()?;
     Ok(Snapshot {
         seq: audit::last_seq(db)?,
@@ -345,7 +366,7 @@ fn status(db: &Connection) -> Result<FarmStatus, StoreError> {
         running,
         retrying: counter(db, "retry_scheduled")?,
         dead_letters: counter(db, "dead_letters")?,
-        workers: u64::try_from(sessions::open_sessions(db)?.len()).unwrap_or(u64::MAX),
+        workers: sessions::open_count(db)?,
         exports_waiting: counter(db, "exports_waiting")?,
         export_trouble: publish::trouble(db)?,
         seq: audit::last_seq(db)?,

@@ -54,7 +54,7 @@ impl Writer {
         let thread = Thread { batches, lock };
         std::thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || thread.run(&inbox))
+            .spawn(move || thread.serve(&inbox))
             .map_err(|error| StoreError::Unusable(format!("no writer thread: {error}")))?;
         Ok(Self { way: Way::Thread(queue), committed })
     }
@@ -127,7 +127,7 @@ struct Thread {
 }
 
 impl Thread {
-    fn run(self, inbox: &Receiver<Message>) {
+    fn serve(self, inbox: &Receiver<Message>) {
         let mut idle = false;
         loop {
             let message = if idle {

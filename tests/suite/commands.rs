@@ -56,6 +56,7 @@ async fn help_tells_every_command() {
     for command in [
         "demo", "serve", "worker", "submit", "ls", "show", "logs", "cancel", "replay", "why",
         "pause", "resume", "drain", "limits", "workers", "dead", "dismiss", "forgive", "doctor",
+        "bench",
     ] {
         assert!(help.contains(command), "{command} is missing in\n{help}");
         let own = farm.run([command, "--help"]).await.expect_code(0).stdout;
@@ -148,4 +149,26 @@ async fn without_a_display_the_window_says_what_to_use_instead() {
     for words in ["sawah serve", "demo --headless"] {
         assert!(ran.stderr.contains(words), "'{words}' is missing: {ran:#?}");
     }
+}
+
+#[tokio::test]
+async fn bench_measures_the_farm_beside_the_machine_and_cleans_up() {
+    let farm = Farm::new("bench");
+    let folder = farm.new_folder("measured");
+    let path = folder.to_string_lossy().into_owned();
+    let args = ["bench", "--quick", "--jobs", "50", "--json", "--folder", &path];
+    let figures = farm.run(args).await.expect_code(0).json()["figures"].clone();
+    let figures = figures.as_array().expect("a list of figures");
+    for area in ["disk", "sqlite", "http", "store", "coordinator"] {
+        let of_area = figures.iter().filter(|figure| figure["area"] == area);
+        assert!(of_area.count() > 1, "nothing of {area}: {figures:#?}");
+    }
+    for figure in figures {
+        let value = figure["value"].as_f64().expect("a number");
+        let may_be_zero = matches!(figure["unit"].as_str(), Some("% of a core" | "bytes"));
+        assert!(value > 0.0 || may_be_zero, "{figure:#?}");
+    }
+    let compared = figures.iter().filter(|figure| figure["ratio"]["value"].is_number());
+    assert!(compared.count() > 10, "ratios to the machine's own limits: {figures:#?}");
+    assert_eq!(fs::read_dir(folder).expect("it is there").count(), 0, "nothing is left behind");
 }

@@ -15,6 +15,7 @@ mod inputs;
 // The farm as people meet it.
 mod api;
 mod bad_input;
+mod batches;
 mod commands;
 mod demo;
 mod flow;

@@ -8,6 +8,7 @@ mod semaphores;
 mod sharing;
 mod dead_letters;
 mod quarantine;
+mod plans;
 mod retries;
 mod verified;
 mod retry_policy;
@@ -91,7 +92,7 @@ impl Farm {
         max: u32,
         live: &[&SessionRecord],
     ) -> Vec<Assignment> {
-        let live = live.iter().map(|record| record.capabilities.clone()).collect();
+        let live: Vec<_> = live.iter().map(|record| record.capabilities.clone()).collect();
         self.store.claim(&worker.id, max, live).await.unwrap()
     }
 

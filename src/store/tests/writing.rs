@@ -1,6 +1,7 @@
 use super::{Farm, recipe, submission};
 use crate::clock::Clock;
-use crate::store::{Page, Store, StoreError, connection, lanes};
+use crate::store::{Page, Store, StoreError, connection, lanes, schema};
+use std::path::Path;
 use std::sync::Arc;
 
 #[tokio::test]
@@ -88,43 +89,54 @@ fn a_claim_reads_only_the_index_of_ready_jobs() {
     }
 }
 
+/// A farm of an older schema with the rows of `farm`, as far as that schema knows them.
+fn as_of_schema(version: usize, farm: &Path, older: &Path) {
+    let db = rusqlite::Connection::open(older.join(connection::DATABASE)).unwrap();
+    for step in &schema::STEPS[..version] {
+        db.execute_batch(step).unwrap();
+    }
+    let newer = farm.join(connection::DATABASE);
+    db.execute("ATTACH ?1 AS newer", [newer.to_str().unwrap()]).unwrap();
+    db.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+    let strings = |sql: &str| -> Vec<String> {
+        let mut query = db.prepare(sql).unwrap();
+        query.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    for table in strings("SELECT name FROM main.sqlite_schema WHERE type = 'table'") {
+        let columns = strings(&format!("SELECT name FROM pragma_table_info('{table}')")).join(", ");
+        db.execute_batch(&format!(
+            "INSERT OR REPLACE INTO main.{table} ({columns}) SELECT {columns} FROM newer.{table}"
+        ))
+        .unwrap();
+    }
+    if version < 2 {
+        db.execute_batch("DELETE FROM counter WHERE name LIKE 'queued/%'").unwrap();
+    }
+    db.pragma_update(None, "application_id", schema::APPLICATION_ID).unwrap();
+    db.pragma_update(None, "user_version", i64::try_from(version).unwrap()).unwrap();
+}
+
 #[tokio::test]
-async fn a_farm_of_the_first_schema_goes_on_with_what_it_has() {
-    let mut farm = Farm::open();
-    let worker = farm.worker("w1", &[]).await;
-    farm.submit("dragon", "v1").await;
-    farm.submit("gear", "v1").await;
-    farm.finish_one(&worker).await;
-    farm.store.close().await;
-    // Back to how the first schema left it.
-    let db = connection::writer(farm.folder.path()).unwrap();
-    db.execute_batch(
-        "DROP INDEX dead_letter_bare; DROP INDEX dead_letter_alike; DROP INDEX outbox_export_once;
-         DROP TABLE worker_failure; DROP TABLE quarantine; DROP TABLE submission_key;
-         ALTER TABLE dead_letter DROP COLUMN fingerprint;
-         ALTER TABLE dead_letter DROP COLUMN log_tail;
-         ALTER TABLE dead_letter DROP COLUMN payload;
-         ALTER TABLE dead_letter DROP COLUMN dependencies;
-         DROP INDEX job_ready; DROP INDEX job_leased;
-         ALTER TABLE job DROP COLUMN max_attempts; ALTER TABLE job DROP COLUMN failed_on;
-         ALTER TABLE job DROP COLUMN licence_waited_ms; ALTER TABLE job DROP COLUMN is_retry;
-         ALTER TABLE job DROP COLUMN edit;
-         ALTER TABLE job DROP COLUMN project;
-         ALTER TABLE pipeline DROP COLUMN project; ALTER TABLE pipeline DROP COLUMN priority;
-         DROP TABLE control; DROP TABLE queue_limit; DROP TABLE semaphore;
-         DROP TABLE semaphore_holder; DROP TABLE rate_limit; DROP TABLE project;
-         DROP TABLE fair_share; DROP TABLE class_semaphore; DROP TABLE resource_class;
-         DELETE FROM counter WHERE name LIKE 'queued/%';
-         CREATE INDEX job_ready ON job (queue, class, priority DESC, ready_ms, id)
-            WHERE state = 'queued';
-         PRAGMA user_version = 1;",
-    )
-    .unwrap();
-    drop(db);
-    farm.reopen();
-    let queues = farm.store.limits().await.unwrap().queues;
-    let waiting: Vec<_> = queues.iter().map(|one| one.queued).collect();
-    assert_eq!(waiting, [1, 1, 0, 0, 0, 0, 0]);
-    assert!(!farm.run_all(&worker).await.is_empty());
-    farm.check().await;
+async fn a_farm_of_any_older_schema_goes_on_with_what_it_has() {
+    for version in 1..schema::STEPS.len() {
+        let mut farm = Farm::open();
+        let worker = farm.worker("w1", &[]).await;
+        farm.submit("dragon", "v1").await;
+        farm.submit("gear", "v1").await;
+        farm.finish_one(&worker).await;
+        farm.store.close().await;
+        let older = tempfile::tempdir().unwrap();
+        as_of_schema(version, farm.folder.path(), older.path());
+        std::fs::copy(
+            older.path().join(connection::DATABASE),
+            farm.folder.path().join(connection::DATABASE),
+        )
+        .unwrap();
+        farm.reopen();
+        let queues = farm.store.limits().await.unwrap().queues;
+        let waiting: Vec<_> = queues.iter().map(|one| one.queued).collect();
+        assert_eq!(waiting, [1, 1, 0, 0, 0, 0, 0], "from schema {version}");
+        assert!(!farm.run_all(&worker).await.is_empty(), "from schema {version}");
+        farm.check().await;
+    }
 }

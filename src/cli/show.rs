@@ -119,7 +119,7 @@ fn attempts(detail: &PipelineDetail, now_ms: i64) -> Table {
     ]);
     for job in &detail.jobs {
         if job.attempts.is_empty() {
-            table.row(job_cells(job).into_iter().chain([format!("0/{}", job.job.max_attempts)]));
+            table.row(job_cells(job).into_iter().chain(without_attempt(job)));
         }
         for (index, attempt) in job.attempts.iter().enumerate() {
             let own = attempt_cells(job, attempt, now_ms);
@@ -134,6 +134,16 @@ fn attempts(detail: &PipelineDetail, now_ms: i64) -> Table {
 fn job_cells(job: &JobDetail) -> [String; 4] {
     let row = &job.job;
     [row.stage.to_string(), row.chunk.to_string(), row.id.to_string(), row.state.to_string()]
+}
+
+fn without_attempt(job: &JobDetail) -> Vec<String> {
+    match job.reused_from {
+        Some(from) => {
+            let outcome = format!("made by job {from}");
+            vec!["none".to_owned(), String::new(), outcome]
+        }
+        None => vec![format!("0/{}", job.job.max_attempts)],
+    }
 }
 
 fn attempt_cells(job: &JobDetail, attempt: &AttemptView, now_ms: i64) -> [String; 6] {

@@ -90,6 +90,7 @@ fn detail() -> PipelineDetail {
             }],
             drawn_by: Some("llvmpipe".to_owned()),
             edit: None,
+            reused_from: None,
         }],
         published: vec![PublishedFile {
             output: "still.png".to_owned(),

@@ -84,6 +84,9 @@ pub const DEAD_DEPENDENCIES: usize = 100;
 pub const DEAD_LOG_LINES: usize = 20;
 /// Bytes of the log kept with a dead letter.
 pub const DEAD_LOG_BYTES: u64 = 16 << 10;
+/// Jobs that take an alike job's result in the transaction that accepts it; others follow when
+/// they are claimed.
+pub const REUSED_AT_ONCE: u32 = 64;
 /// How long the key of a submission is remembered.
 pub const SUBMISSION_KEY_MS: i64 = 86_400_000;
 /// Longest key of a submission, in bytes.

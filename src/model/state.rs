@@ -44,6 +44,8 @@ pub enum Verb {
     GiveUp,
     /// The time of the next attempt has come.
     Due,
+    /// An alike job made its result: no attempt is needed.
+    Reuse,
     /// An operator stops it.
     Cancel,
 }
@@ -75,6 +77,7 @@ pub const TRANSITIONS: &[Transition] = &[
     row(JobState::Claimed, Verb::GiveUp, JobState::FailedTerminal),
     row(JobState::Processing, Verb::GiveUp, JobState::FailedTerminal),
     row(JobState::RetryScheduled, Verb::Due, JobState::Queued),
+    row(JobState::Queued, Verb::Reuse, JobState::Succeeded),
     row(JobState::Queued, Verb::Cancel, JobState::Cancelled),
     row(JobState::RetryScheduled, Verb::Cancel, JobState::Cancelled),
     row(JobState::Claimed, Verb::Cancel, JobState::Cancelled),
@@ -135,7 +138,7 @@ impl fmt::Display for JobState {
 
 impl Verb {
     /// All verbs.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Claim,
         Self::Start,
         Self::Release,
@@ -144,6 +147,7 @@ impl Verb {
         Self::Retry,
         Self::GiveUp,
         Self::Due,
+        Self::Reuse,
         Self::Cancel,
     ];
 
@@ -158,6 +162,7 @@ impl Verb {
             Self::Retry => "retry",
             Self::GiveUp => "give_up",
             Self::Due => "due",
+            Self::Reuse => "reuse",
             Self::Cancel => "cancel",
         }
     }

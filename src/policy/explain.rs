@@ -1,5 +1,6 @@
 //! Why a job is not running: what [`super::gate`] says, in words.
 
+use super::flight;
 use super::gate::{Facts, Hold, Round, Worker, WorkerHold};
 use super::needs::Needs;
 use super::urgency;
@@ -36,8 +37,21 @@ pub struct Subject {
     pub project: ProjectId,
     /// Its priority.
     pub priority: u8,
+    /// The alike job that it waits for.
+    pub builder: Option<Builder>,
     /// Its place among the jobs that no limit keeps back, where it is one of them.
     pub position: Option<u32>,
+}
+
+/// The job that runs while alike ones wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Builder {
+    /// Which.
+    pub job: JobId,
+    /// Its pipeline.
+    pub pipeline: PipelineId,
+    /// Who has it.
+    pub worker: String,
 }
 
 impl Subject {
@@ -86,6 +100,7 @@ pub fn explain(subject: &Subject, scene: &Scene<'_>) -> Why {
     }
     let now_ms = scene.now_wall_ms;
     why.reasons.extend(subject.run_at_ms.map(|due_ms| retry(due_ms, now_ms)));
+    why.reasons.extend(subject.builder.as_ref().map(|builder| alike(subject, builder)));
     why.reasons.extend(
         scene
             .facts
@@ -115,6 +130,19 @@ fn reason(code: WhyCode, message: impl Into<String>) -> WhyReason {
 fn retry(due_ms: i64, now_ms: i64) -> WhyReason {
     let message = format!("its last attempt failed: the next one is due {}", soon(due_ms, now_ms));
     WhyReason { until_ms: Some(due_ms), ..reason(WhyCode::RetryNotDue, message) }
+}
+
+fn alike(subject: &Subject, Builder { job, pipeline, worker }: &Builder) -> WhyReason {
+    let message = if flight::is_shared(subject.stage) {
+        format!(
+            "job {job} of pipeline {pipeline} makes the same on {worker}: this one takes its result"
+        )
+    } else {
+        format!(
+            "job {job} of pipeline {pipeline} publishes the same asset on {worker}: this one is next"
+        )
+    };
+    reason(WhyCode::AlikeRuns, message)
 }
 
 fn limit(hold: Hold, subject: &Subject, scene: &Scene<'_>) -> WhyReason {

@@ -63,9 +63,8 @@ pub struct Reads {
 pub const fn reads(stage: Stage) -> Reads {
     match stage {
         Stage::Ingest => Reads { source: true, stages: &[] },
-        Stage::Inspect => Reads { source: true, stages: &[Stage::Ingest] },
-        Stage::Transform => Reads { source: true, stages: &[Stage::Ingest, Stage::Inspect] },
-        Stage::Render => Reads { source: false, stages: &[Stage::Inspect, Stage::Transform] },
+        Stage::Inspect | Stage::Transform => Reads { source: true, stages: &[Stage::Ingest] },
+        Stage::Render => Reads { source: false, stages: &[Stage::Transform] },
         Stage::Assemble => Reads { source: false, stages: &[Stage::Transform, Stage::Render] },
         Stage::Publish => Reads {
             source: false,

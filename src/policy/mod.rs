@@ -8,6 +8,7 @@ pub mod dispatch;
 pub mod explain;
 pub mod fair;
 pub mod fingerprint;
+pub mod flight;
 pub mod flow;
 pub mod gate;
 pub mod keys;

@@ -182,6 +182,9 @@ pub struct JobDetail {
     /// What a replay changed for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit: Option<Edit>,
+    /// The alike job whose result it took, with no attempt of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reused_from: Option<JobId>,
 }
 
 /// One execution of a job.

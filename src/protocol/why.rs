@@ -67,6 +67,8 @@ pub enum WhyCode {
     Runs,
     /// Its next attempt is not due.
     RetryNotDue,
+    /// An alike job runs: one makes the result for all.
+    AlikeRuns,
     /// The farm is paused.
     FarmPaused,
     /// The farm drains.

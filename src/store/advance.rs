@@ -1,12 +1,11 @@
 //! How a pipeline moves on: parts of a stage are counted, the next stage's jobs are created in
 //! the transaction in which the stage before ends.
 
-use super::StoreError;
 use super::audit;
 use super::columns::{from_json, to_json};
-use super::lanes;
-use super::transition::{JobRow, count, count_queued};
+use super::transition::{self, JobRow, count, count_queued};
 use super::writer::Tx;
+use super::{StoreError, flights, lanes};
 use crate::model::{
     AssetKind, AssetName, Checksum, Chunk, JobId, PipelineId, PipelineStatus, ProjectId, Stage,
     StageStatus, TraceId,
@@ -17,6 +16,7 @@ use crate::protocol::dead::Edit;
 use crate::protocol::event::Change;
 use crate::recipes::Recipe;
 use rusqlite::{Connection, OptionalExtension, params};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -147,8 +147,13 @@ pub(super) fn begin(
             .prepare_cached("UPDATE stage SET parts_total = ?1 WHERE pipeline = ?2 AND stage = ?3")?
             .execute(params![jobs.saturating_add(exports), pipeline.id, stage])?;
         set_stage(tx, pipeline.id, stage, StageStatus::Running, actor)?;
-        for chunk in chunks {
-            create_job(tx, pipeline, (stage, chunk), None, actor)?;
+        let inputs = flights::inputs(tx, pipeline, stage)?;
+        let jobs = chunks
+            .into_iter()
+            .map(|chunk| create_job(tx, pipeline, (stage, chunk), inputs, None, actor))
+            .collect::<Result<Vec<_>, _>>()?;
+        for job in jobs {
+            flights::board(tx, &transition::job(tx, job)?)?;
         }
         return Ok(());
     }
@@ -160,6 +165,7 @@ pub(super) fn create_job(
     tx: &Tx<'_>,
     pipeline: &PipelineRow,
     (stage, chunk): (Stage, Chunk),
+    inputs: Option<Checksum>,
     replay: Option<(JobId, &Edit)>,
     actor: &str,
 ) -> Result<JobId, StoreError> {
@@ -174,17 +180,21 @@ pub(super) fn create_job(
     let class = lanes::class_code(tx, &needs::of(&pipeline.recipe, stage, pipeline.kind))?;
     let replay_of = replay.map(|(job, _)| job);
     let edit = replay.map(|(_, edit)| edit).filter(|edit| !edit.is_empty());
+    let mut settings = Cow::Borrowed(&pipeline.recipe.settings);
     if let Some(edit) = edit {
         key = keys::edited_key(key, &edit.settings);
+        let changed = settings.with_changes(&edit.settings);
+        settings = Cow::Owned(changed.map_err(|error| StoreError::Invalid(error.to_string()))?);
     }
+    let flight = flights::key(pipeline, (stage, chunk), &settings, inputs);
     let edit = edit.map(to_json).transpose()?;
     let max_attempts = Policy::of(pipeline.recipe.rule(stage)).most_attempts();
     tx.db
         .prepare_cached(
             "INSERT INTO job (pipeline, stage, chunk, queue, class, state, ready_ms,
                 idempotency_key, replay_of, created_ms, updated_ms, project, priority,
-                max_attempts, edit)
-             VALUES (?1, ?2, ?3, ?4, ?5, 'queued', ?6, ?7, ?8, ?6, ?6, ?9, ?10, ?11, ?12)",
+                max_attempts, edit, flight)
+             VALUES (?1, ?2, ?3, ?4, ?5, 'queued', ?6, ?7, ?8, ?6, ?6, ?9, ?10, ?11, ?12, ?13)",
         )?
         .execute(params![
             pipeline.id,
@@ -199,6 +209,7 @@ pub(super) fn create_job(
             pipeline.priority,
             max_attempts,
             edit,
+            flight,
         ])?;
     let job = JobId(tx.db.last_insert_rowid());
     count(tx, "queued", 1)?;
@@ -232,11 +243,6 @@ pub(super) fn create_replay(
             "setting '{key}' says how the stage is cut into jobs: submit the asset again to change it"
         )));
     }
-    pipeline
-        .recipe
-        .settings
-        .with_changes(&edit.settings)
-        .map_err(|error| StoreError::Invalid(error.to_string()))?;
     let live: Option<JobId> = tx
         .db
         .prepare_cached(
@@ -248,7 +254,8 @@ pub(super) fn create_replay(
     if let Some(live) = live {
         return Err(StoreError::Conflict(format!("job {live} does the same work now")));
     }
-    create_job(tx, pipeline, (dead.stage, dead.chunk), Some((dead.id, edit)), actor)
+    let inputs = flights::inputs(tx, pipeline, dead.stage)?;
+    create_job(tx, pipeline, (dead.stage, dead.chunk), inputs, Some((dead.id, edit)), actor)
 }
 
 /// What a replay changed for a job.

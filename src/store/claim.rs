@@ -3,8 +3,8 @@
 use super::columns::{size_column, size_value};
 use super::transition::{self, JobRow, With, session_worker};
 use super::writer::Tx;
-use super::{Store, StoreError, advance, lanes, quarantine, retries, sessions};
-use crate::model::{PipelineId, SessionId, Stage, Verb, limits};
+use super::{Store, StoreError, advance, flights, lanes, quarantine, retries, sessions};
+use crate::model::{JobState, PipelineId, SessionId, Stage, Verb, limits};
 use crate::policy::dispatch::{self, Lane, Pick};
 use crate::policy::flow;
 use crate::policy::gate::{Facts, Round, Worker};
@@ -55,17 +55,20 @@ fn claim(
         facts.retries = retries::all(tx.db, slots)?;
     }
     let picks = dispatch::pick(&mut lanes, &mut facts, &worker, live, wanted, tx.now.wall_ms);
-    use_up(tx, &lanes, &picks, &facts)?;
     let actor = sessions::actor(&worker.name);
     let with = With { claimed_by: Some((session, &worker.name)), ..With::default() };
-    picks
-        .into_iter()
-        .map(|pick| {
-            let row = transition::job(tx, pick.job)?;
+    let (mut used, mut assignments) = (Vec::new(), Vec::new());
+    for pick in picks {
+        // The claim of an alike one just before may keep it back or have given it its result.
+        let row = transition::job(tx, pick.job)?;
+        if row.state == JobState::Queued && flights::board(tx, &row)? {
             let row = transition::apply(tx, &row, Verb::Claim, &actor, with)?;
-            assignment(tx, &row)
-        })
-        .collect()
+            assignments.push(assignment(tx, &row)?);
+            used.push(pick);
+        }
+    }
+    use_up(tx, &lanes, &used, &facts)?;
+    Ok(assignments)
 }
 
 /// Writes what the picked jobs took of the rates and of their projects' turns. The semaphores
@@ -150,7 +153,8 @@ pub(super) fn assignment(tx: &Tx<'_>, job: &JobRow) -> Result<Assignment, StoreE
     })
 }
 
-fn dependencies(
+/// What a stage of a pipeline reads.
+pub(super) fn dependencies(
     db: &Connection,
     version: i64,
     pipeline: PipelineId,

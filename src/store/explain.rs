@@ -1,16 +1,16 @@
 //! Reads what [`crate::policy::explain`] answers from: the facts of the claim, for one job.
 
 use super::{Store, StoreError, flow_limits, lanes, quarantine, retries, sessions};
-use crate::model::{JobId, JobState, Mode, Name, limits};
+use crate::model::{JobId, JobState, Mode, Name, PipelineId, limits};
 use crate::policy::dispatch;
-use crate::policy::explain::{self, Scene, Subject};
+use crate::policy::explain::{self, Builder, Scene, Subject};
 use crate::policy::gate::{Facts, Worker};
 use crate::policy::matching::ResourceClass;
 use crate::policy::needs::Needs;
 use crate::protocol::control::Holder;
 use crate::protocol::why::Why;
 use crate::protocol::work::Capabilities;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 use std::collections::BTreeMap;
 
 impl Store {
@@ -83,8 +83,10 @@ fn subject(db: &Connection, job: JobId) -> Result<Subject, StoreError> {
     let found = db
         .prepare_cached(
             "SELECT j.pipeline, j.stage, j.queue, j.state, s.worker, j.run_at_ms, j.ready_ms,
-                j.class, j.project, j.priority, j.failed_on
-             FROM job j LEFT JOIN session s ON s.id = j.session WHERE j.id = ?1",
+                j.class, j.project, j.priority, j.failed_on, b.id, b.pipeline, bs.worker
+             FROM job j LEFT JOIN session s ON s.id = j.session
+                LEFT JOIN job b ON b.id = j.builder LEFT JOIN session bs ON bs.id = b.session
+             WHERE j.id = ?1",
         )?
         .query_row([job], |row| {
             let subject = Subject {
@@ -100,6 +102,7 @@ fn subject(db: &Connection, job: JobId) -> Result<Subject, StoreError> {
                 needs: Needs::only(ResourceClass::Any),
                 project: row.get(8)?,
                 priority: row.get(9)?,
+                builder: builder(row)?,
                 position: None,
             };
             Ok((subject, row.get(7)?))
@@ -107,6 +110,13 @@ fn subject(db: &Connection, job: JobId) -> Result<Subject, StoreError> {
         .optional()?;
     let (subject, class) = found.ok_or_else(|| StoreError::NotFound(format!("job {job}")))?;
     Ok(Subject { needs: lanes::class_needs(db, class)?, ..subject })
+}
+
+fn builder(row: &Row<'_>) -> rusqlite::Result<Option<Builder>> {
+    let (job, pipeline): (Option<JobId>, Option<PipelineId>) = (row.get(11)?, row.get(12)?);
+    let worker: Option<String> = row.get(13)?;
+    let found = job.zip(pipeline).zip(worker);
+    Ok(found.map(|((job, pipeline), worker)| Builder { job, pipeline, worker }))
 }
 
 fn workers(db: &Connection) -> Result<Vec<Worker>, StoreError> {

@@ -3,8 +3,9 @@
 use super::StoreError;
 use super::transition::{JobRow, With, apply, is_loss};
 use super::writer::Tx;
-use super::{advance, dead_letters, quarantine};
+use super::{advance, dead_letters, flights, quarantine};
 use crate::model::{JobState, Reason, Verb, limits};
+use crate::policy::flight;
 use crate::policy::retry::{Decision, History, Policy};
 use crate::protocol::work::Failure;
 use rusqlite::params;
@@ -30,6 +31,9 @@ pub(super) fn end_attempt(
     let pipeline = advance::pipeline(tx.db, row.pipeline)?;
     if ending == Ending::Reported {
         quarantine::failed(tx, row, &failure, actor)?;
+    }
+    if flight::is_loss_of_bytes(failure.reason) {
+        flights::forget(tx, row.pipeline)?;
     }
     let policy = Policy::of(pipeline.recipe.rule(row.stage));
     let history = History { workers_lost, licence_waited_ms: row.licence_waited_ms };

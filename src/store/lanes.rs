@@ -16,14 +16,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// The oldest job of the next lane of a queue. A constant so that a test can ask for its plan.
 pub(super) const NEXT_LANE: &str =
     "SELECT class, project, priority, is_retry, ready_ms, id, failed_on
-     FROM job WHERE state = 'queued' AND queue = ?1
+     FROM job WHERE state = 'queued' AND builder IS NULL AND queue = ?1
         AND (class, project, priority, is_retry) > (?2, ?3, ?4, ?5)
      ORDER BY class, project, priority, is_retry, ready_ms, id LIMIT 1";
 
 /// The oldest jobs of one lane.
 pub(super) const HEADS: &str = "SELECT ready_ms, id, failed_on FROM job
-     WHERE state = 'queued' AND queue = ?1 AND class = ?2 AND project = ?3 AND priority = ?4
-        AND is_retry = ?5
+     WHERE state = 'queued' AND builder IS NULL AND queue = ?1 AND class = ?2 AND project = ?3
+        AND priority = ?4 AND is_retry = ?5
      ORDER BY ready_ms, id LIMIT ?6";
 
 /// Leased jobs of a project, counted no further than a quota.

@@ -16,6 +16,7 @@ mod connection;
 mod inline;
 mod controls;
 mod explain;
+mod flights;
 mod flow_limits;
 mod lanes;
 mod dead_letters;

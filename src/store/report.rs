@@ -4,7 +4,7 @@ use super::columns::{size_column, to_json};
 use super::failures::{Ending, end_attempt};
 use super::transition::{self, JobRow, With, apply, fenced};
 use super::writer::Tx;
-use super::{Store, StoreError, advance, publish, quarantine, sessions};
+use super::{Store, StoreError, advance, flights, publish, quarantine, sessions};
 use crate::model::{Checksum, JobId, JobState, Stage, Verb, limits};
 use crate::policy::flow;
 use crate::protocol::view::AttemptOutcome;
@@ -110,10 +110,34 @@ fn settled(
 
 fn complete(tx: &Tx<'_>, row: &JobRow, completion: &Completion) -> Result<JobState, StoreError> {
     check_outputs(&completion.outputs)?;
-    let actor = actor(row);
-    let after = apply(tx, row, Verb::Complete, &actor, With::default())?;
-    write_result(tx, row.id, completion)?;
     quarantine::succeeded(tx, row)?;
+    let state = accept(tx, row, Verb::Complete, completion, &actor(row))?;
+    flights::share(tx, row, completion)?;
+    Ok(state)
+}
+
+/// The job succeeds with the result of the alike job `from`, and with no attempt.
+pub(super) fn reuse(
+    tx: &Tx<'_>,
+    row: &JobRow,
+    completion: &Completion,
+    from: JobId,
+) -> Result<(), StoreError> {
+    let actor = format!("coordinator: job {from} made the same");
+    accept(tx, row, Verb::Reuse, completion, &actor)?;
+    Ok(())
+}
+
+/// Commits a result and moves the pipeline on.
+fn accept(
+    tx: &Tx<'_>,
+    row: &JobRow,
+    verb: Verb,
+    completion: &Completion,
+    actor: &str,
+) -> Result<JobState, StoreError> {
+    let after = apply(tx, row, verb, actor, With::default())?;
+    write_result(tx, row.id, completion)?;
     let before = advance::pipeline(tx.db, row.pipeline)?;
     let mut pipeline = before.clone();
     pipeline.kind = completion.report.kind.or(pipeline.kind);
@@ -127,12 +151,12 @@ fn complete(tx: &Tx<'_>, row: &JobRow, completion: &Completion) -> Result<JobSta
                 "UPDATE pipeline SET kind = ?1, frame_count = ?2, still = ?3 WHERE id = ?4",
             )?
             .execute(params![pipeline.kind, pipeline.frame_count, pipeline.still, pipeline.id])?;
-        advance::set_pipeline(tx, &pipeline, pipeline.status, &actor)?;
+        advance::set_pipeline(tx, &pipeline, pipeline.status, actor)?;
     }
     if row.stage == Stage::Publish {
-        publish::commit(tx, &pipeline, completion, &actor)?;
+        publish::commit(tx, &pipeline, completion, actor)?;
     }
-    advance::part_done(tx, &pipeline, row.stage, &actor)?;
+    advance::part_done(tx, &pipeline, row.stage, actor)?;
     Ok(after.state)
 }
 

@@ -13,6 +13,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("schema_2.sql"),
     include_str!("schema_3.sql"),
     include_str!("schema_4.sql"),
+    include_str!("schema_5.sql"),
 ];
 
 /// Brings the database to the newest version, each step in a transaction with its number.

@@ -3,10 +3,11 @@
 use super::StoreError;
 use super::audit;
 use super::columns::{size_column, size_value};
+use super::flights;
 use super::retries;
 use super::writer::Tx;
 use crate::model::state::next;
-use crate::model::{Chunk, Epoch, JobId, JobState, PipelineId, SessionId, Stage, Verb};
+use crate::model::{Checksum, Chunk, Epoch, JobId, JobState, PipelineId, SessionId, Stage, Verb};
 use crate::protocol::event::Change;
 use crate::protocol::view::AttemptOutcome;
 use crate::protocol::work::{Failure, Fence};
@@ -30,6 +31,10 @@ pub(super) struct JobRow {
     /// The worker that it failed on last.
     pub(super) failed_on: Option<String>,
     pub(super) licence_waited_ms: u64,
+    /// Which work it is alike to.
+    pub(super) flight: Option<Checksum>,
+    /// The alike job that runs now.
+    pub(super) builder: Option<JobId>,
 }
 
 /// Reads one job.
@@ -38,7 +43,7 @@ pub(super) fn job(tx: &Tx<'_>, id: JobId) -> Result<JobRow, StoreError> {
         .prepare_cached(
             "SELECT j.id, j.pipeline, j.stage, j.chunk, j.state, j.attempt, j.epoch, j.session,
                 s.worker, j.idempotency_key, j.queue, j.max_attempts, j.failed_on,
-                j.licence_waited_ms
+                j.licence_waited_ms, j.flight, j.builder
              FROM job j LEFT JOIN session s ON s.id = j.session WHERE j.id = ?1",
         )?
         .query_row([id], |row| {
@@ -57,6 +62,8 @@ pub(super) fn job(tx: &Tx<'_>, id: JobId) -> Result<JobRow, StoreError> {
                 max_attempts: row.get(11)?,
                 failed_on: row.get(12)?,
                 licence_waited_ms: size_value(row.get(13)?),
+                flight: row.get(14)?,
+                builder: row.get(15)?,
             })
         })
         .optional()?
@@ -121,6 +128,7 @@ pub(super) fn apply(
     count_state(tx, row, row.state, -1)?;
     count_state(tx, row, to, 1)?;
     semaphores_follow(tx, row, &after)?;
+    flight_follows(tx, row, &after)?;
     if retries::is_retry(row) && row.state.is_leased() != to.is_leased() {
         count(tx, &retries::counter(&row.queue), if to.is_leased() { 1 } else { -1 })?;
     }
@@ -150,6 +158,7 @@ pub(super) fn apply(
 fn changed(row: &JobRow, verb: Verb, to: JobState, with: With<'_>) -> JobRow {
     let mut after = row.clone();
     after.state = to;
+    after.builder = None;
     match verb {
         Verb::Claim => {
             after.attempt = row.attempt.saturating_add(1);
@@ -189,7 +198,7 @@ fn write(
             "UPDATE job SET state = ?1, attempt = ?2, epoch = ?3, session = ?4, run_at_ms = ?5,
                 ready_ms = iif(?1 = 'queued', ?6, ready_ms), updated_ms = ?6, finished_ms = ?7,
                 max_attempts = ?11, failed_on = ?12, licence_waited_ms = ?13,
-                is_retry = (?12 IS NOT NULL)
+                is_retry = (?12 IS NOT NULL), builder = NULL
              WHERE id = ?8 AND state = ?9 AND epoch = ?10",
         )?
         .execute(params![
@@ -230,6 +239,15 @@ fn semaphores_follow(tx: &Tx<'_>, before: &JobRow, after: &JobRow) -> Result<(),
     Ok(())
 }
 
+/// Alike jobs wait exactly as long as this one is leased.
+fn flight_follows(tx: &Tx<'_>, before: &JobRow, after: &JobRow) -> Result<(), StoreError> {
+    match (before.state.is_leased(), after.state.is_leased()) {
+        (false, true) => flights::hold_others(tx, after),
+        (true, false) => flights::release_others(tx, before),
+        _ => Ok(()),
+    }
+}
+
 /// The attempt's row begins with the claim and ends with whatever ends the lease.
 fn attempt_follows(
     tx: &Tx<'_>,
@@ -262,7 +280,7 @@ fn attempt_follows(
                 .execute(params![now, after.id, after.epoch])?;
             return Ok(());
         }
-        Verb::Due => return Ok(()),
+        Verb::Due | Verb::Reuse => return Ok(()),
         Verb::Cancel if !before.state.is_leased() => return Ok(()),
         Verb::Release | Verb::Interrupt => AttemptOutcome::Returned,
         Verb::Complete => AttemptOutcome::Succeeded,

@@ -38,8 +38,8 @@ const RULES: &[Rule] = &[
         "SELECT worker FROM session WHERE closed_ms IS NULL GROUP BY worker HAVING count(*) > 1",
     ),
     (
-        "a succeeded job has exactly one accepted attempt, others have none",
-        "SELECT id FROM job j WHERE (state = 'succeeded') <>
+        "a succeeded job has exactly one accepted attempt or took an alike job's result, others neither",
+        "SELECT id FROM job j WHERE (state = 'succeeded') <> (reused_from IS NOT NULL) +
             (SELECT count(*) FROM attempt a WHERE a.job = j.id AND a.outcome = 'succeeded')",
     ),
     (
@@ -156,6 +156,23 @@ const RULES: &[Rule] = &[
     (
         "a job lies in a lane of retries if and only if it failed before",
         "SELECT id FROM job WHERE is_retry <> (failed_on IS NOT NULL)",
+    ),
+    (
+        "a job waits only for an alike one that a session holds",
+        "SELECT j.id FROM job j LEFT JOIN job b ON b.id = j.builder
+            AND b.state IN ('claimed', 'processing') AND b.flight = j.flight
+         WHERE j.builder IS NOT NULL AND (b.id IS NULL OR j.state <> 'queued')",
+    ),
+    (
+        "a result that stands for others is that of a job that succeeded",
+        "SELECT c.job FROM cached_result c JOIN job j ON j.id = c.job
+            WHERE j.state <> 'succeeded' OR j.flight <> c.flight",
+    ),
+    (
+        "a job took the result of an alike one that ran",
+        "SELECT j.id FROM job j LEFT JOIN job f ON f.id = j.reused_from
+            WHERE j.reused_from IS NOT NULL AND (f.id IS NULL OR f.flight <> j.flight
+                OR f.state <> 'succeeded' OR f.reused_from IS NOT NULL)",
     ),
     ("every row's relations exist", "SELECT \"table\" FROM pragma_foreign_key_check"),
 ];

@@ -242,9 +242,9 @@ fn one_job(db: &Connection, id: JobId) -> Result<JobView, StoreError> {
 
 fn job_detail(db: &Connection, id: JobId) -> Result<JobDetail, StoreError> {
     let job = one_job(db, id)?;
-    let idempotency_key = db
-        .prepare_cached("SELECT idempotency_key FROM job WHERE id = ?1")?
-        .query_row([id], |row| row.get(0))?;
+    let (idempotency_key, reused_from) = db
+        .prepare_cached("SELECT idempotency_key, reused_from FROM job WHERE id = ?1")?
+        .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let result: Option<(String, Option<String>)> = db
         .prepare_cached("SELECT warnings, drawn_by FROM result WHERE job = ?1")?
         .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -261,6 +261,7 @@ fn job_detail(db: &Connection, id: JobId) -> Result<JobDetail, StoreError> {
         warnings,
         drawn_by,
         edit: advance::edit_of(db, id)?,
+        reused_from,
     })
 }
 

@@ -3,6 +3,7 @@
 mod controls;
 mod explain;
 mod fencing;
+mod flights;
 mod flow;
 mod semaphores;
 mod sharing;

@@ -440,5 +440,6 @@ fn job_detail(view: JobView, row: &PipelineView) -> JobDetail {
             .then(|| "llvmpipe (LLVM 15.0.6, 256 bits) · Vulkan".to_owned()),
         job: view,
         edit: None,
+        reused_from: None,
     }
 }

@@ -20,19 +20,20 @@ pub(super) const NEXT_LANE: &str =
         AND (class, project, priority, is_retry) > (?2, ?3, ?4, ?5)
      ORDER BY class, project, priority, is_retry, ready_ms, id LIMIT 1";
 
-/// The oldest jobs of one lane.
+/// The oldest jobs of one lane. Here and elsewhere a limit is a sum, since SQLite plans a statement
+/// anew for each value of a bare parameter there.
 pub(super) const HEADS: &str = "SELECT ready_ms, id, failed_on FROM job
      WHERE state = 'queued' AND builder IS NULL AND queue = ?1 AND class = ?2 AND project = ?3
         AND priority = ?4 AND is_retry = ?5
-     ORDER BY ready_ms, id LIMIT ?6";
+     ORDER BY ready_ms, id LIMIT 0 + ?6";
 
 /// Leased jobs of a project, counted no further than a quota.
 pub(super) const LEASED: &str = "SELECT count(*) FROM (SELECT 1 FROM job
-     WHERE state IN ('claimed', 'processing') AND project = ?1 LIMIT ?2)";
+     WHERE state IN ('claimed', 'processing') AND project = ?1 LIMIT 0 + ?2)";
 
 /// Holders of a semaphore, counted no further than its capacity.
 pub(super) const HELD: &str = "SELECT count(*) FROM (SELECT 1 FROM semaphore_holder
-     WHERE semaphore = ?1 LIMIT ?2)";
+     WHERE semaphore = ?1 LIMIT 0 + ?2)";
 
 /// A lane of a queue: class, project, priority, whether it is one of retries.
 type Key = (i64, ProjectId, i64, bool);

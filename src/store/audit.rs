@@ -119,7 +119,7 @@ impl Row {
 /// Events after `seq`, oldest first.
 pub(super) fn after(db: &Connection, seq: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
     let mut query = db.prepare_cached(
-        "SELECT seq, at_ms, actor, change FROM audit WHERE seq > ?1 ORDER BY seq LIMIT 0 + ?2",
+        "SELECT seq, at_ms, actor, change FROM audit WHERE seq > ?1 ORDER BY seq LIMIT ?2",
     )?;
     let seq = i64::try_from(seq).unwrap_or(i64::MAX);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);

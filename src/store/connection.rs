@@ -1,6 +1,7 @@
 //! Opens the database: the farm's lock, the pragmas, the version of SQLite.
 
 use super::{StoreError, check, schema};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
@@ -13,6 +14,9 @@ pub(super) const BUSY: Duration = Duration::from_secs(5);
 
 /// What a reader keeps of the database in memory, in KiB, as SQLite counts it.
 const READER_CACHE: i64 = -8_192;
+
+/// More statements than this folder has, so that each is planned once.
+const STATEMENTS: usize = 512;
 
 /// Name of the database in the farm's folder.
 pub(super) const DATABASE: &str = "sawah.db";
@@ -125,7 +129,10 @@ fn common(db: &Connection) -> Result<(), StoreError> {
     db.pragma_update(None, "cache_size", -65_536)?;
     db.pragma_update(None, "trusted_schema", false)?;
     db.pragma_update(None, "cell_size_check", true)?;
-    db.set_prepared_statement_cache_capacity(256);
+    // Plans do not depend on the values of parameters: otherwise each use of most statements would
+    // plan them anew.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    db.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(())
 }
 

@@ -38,7 +38,7 @@ impl Store {
             .run(move |db| {
                 let mut query = db.prepare_cached(
                     "SELECT d.job, j.epoch FROM dead_letter d JOIN job j ON j.id = d.job
-                     WHERE d.log_tail IS NULL ORDER BY d.job LIMIT 0 + ?1",
+                     WHERE d.log_tail IS NULL ORDER BY d.job LIMIT ?1",
                 )?;
                 let rows = query.query_map([limit], |row| Ok((row.get(0)?, row.get(1)?)))?;
                 Ok(rows.collect::<Result<_, _>>()?)
@@ -115,7 +115,7 @@ pub(super) fn list(
     page: Page,
 ) -> Result<Vec<DeadLetterView>, StoreError> {
     let open = if all { "" } else { "AND d.replayed_as IS NULL AND d.dismissed = 0" };
-    let sql = format!("{DEAD} WHERE d.job < ?1 {open} ORDER BY d.job DESC LIMIT 0 + ?2");
+    let sql = format!("{DEAD} WHERE d.job < ?1 {open} ORDER BY d.job DESC LIMIT ?2");
     let mut query = db.prepare_cached(&sql)?;
     let rows = query.query_map(params![page.before_id(), page.rows()], view)?;
     Ok(rows.collect::<Result<_, _>>()?)

@@ -111,7 +111,7 @@ pub(super) fn share(tx: &Tx<'_>, row: &JobRow, completion: &Completion) -> Resul
     let waiting: Vec<JobId> = tx
         .db
         .prepare_cached(
-            "SELECT id FROM job WHERE flight = ?1 AND state = 'queued' ORDER BY id LIMIT 0 + ?2",
+            "SELECT id FROM job WHERE flight = ?1 AND state = 'queued' ORDER BY id LIMIT ?2",
         )?
         .query_map(params![flight, limits::REUSED_AT_ONCE], |row| row.get(0))?
         .collect::<Result<_, _>>()?;

@@ -231,7 +231,7 @@ pub(super) fn holders(db: &Connection, name: &Name) -> Result<Vec<Holder>, Store
     let mut query = db.prepare_cached(
         "SELECT h.job, h.epoch, a.worker FROM semaphore_holder h
             JOIN attempt a ON a.job = h.job AND a.epoch = h.epoch
-         WHERE h.semaphore = ?1 ORDER BY h.job LIMIT 0 + ?2",
+         WHERE h.semaphore = ?1 ORDER BY h.job LIMIT ?2",
     )?;
     let rows = query.query_map(params![name, limits::HOLDERS_NAMED], |row| {
         Ok(Holder { job: row.get(0)?, epoch: row.get(1)?, worker: row.get(2)? })

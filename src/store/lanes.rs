@@ -13,27 +13,26 @@ use crate::policy::needs::Needs;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The oldest job of the next lane of a queue. A constant so that a test can ask for its plan.
+/// The oldest job of the next lane. A constant so that a test can ask for its plan.
 pub(super) const NEXT_LANE: &str =
-    "SELECT class, project, priority, is_retry, ready_ms, id, failed_on
-     FROM job WHERE state = 'queued' AND builder IS NULL AND queue = ?1
-        AND (class, project, priority, is_retry) > (?2, ?3, ?4, ?5)
-     ORDER BY class, project, priority, is_retry, ready_ms, id LIMIT 1";
+    "SELECT class, project, priority, is_retry, ready_ms, id, failed_on, queue
+     FROM job INDEXED BY job_ready WHERE state = 'queued' AND builder IS NULL
+        AND (queue, class, project, priority, is_retry) > (?1, ?2, ?3, ?4, ?5)
+     ORDER BY queue, class, project, priority, is_retry, ready_ms, id LIMIT 1";
 
-/// The oldest jobs of one lane. Here and elsewhere a limit is a sum, since SQLite plans a statement
-/// anew for each value of a bare parameter there.
+/// The oldest jobs of one lane.
 pub(super) const HEADS: &str = "SELECT ready_ms, id, failed_on FROM job
      WHERE state = 'queued' AND builder IS NULL AND queue = ?1 AND class = ?2 AND project = ?3
         AND priority = ?4 AND is_retry = ?5
-     ORDER BY ready_ms, id LIMIT 0 + ?6";
+     ORDER BY ready_ms, id LIMIT ?6";
 
 /// Leased jobs of a project, counted no further than a quota.
 pub(super) const LEASED: &str = "SELECT count(*) FROM (SELECT 1 FROM job
-     WHERE state IN ('claimed', 'processing') AND project = ?1 LIMIT 0 + ?2)";
+     WHERE state IN ('claimed', 'processing') AND project = ?1 LIMIT ?2)";
 
 /// Holders of a semaphore, counted no further than its capacity.
 pub(super) const HELD: &str = "SELECT count(*) FROM (SELECT 1 FROM semaphore_holder
-     WHERE semaphore = ?1 LIMIT 0 + ?2)";
+     WHERE semaphore = ?1 LIMIT ?2)";
 
 /// A lane of a queue: class, project, priority, whether it is one of retries.
 type Key = (i64, ProjectId, i64, bool);
@@ -45,38 +44,42 @@ pub(super) fn all(db: &Connection, heads: u32) -> Result<Vec<Lane>, StoreError> 
     let mut lanes = Vec::new();
     let mut next = db.prepare_cached(NEXT_LANE)?;
     let mut more = db.prepare_cached(HEADS)?;
-    for stage in Stage::ALL {
-        let queue = flow::queue(stage);
-        let mut after: Key = (-1, ProjectId(-1), -1, false);
-        loop {
-            let found = next
-                .query_row(params![queue, after.0, after.1, after.2, after.3], |row| {
-                    let lane: Key = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-                    Ok((lane, head(row, 4)?))
-                })
-                .optional()?;
-            let Some((lane, first)) = found else { break };
-            after = lane;
-            // Those left to another worker are passed over, but not without a bound.
-            let beyond = if lane.3 { limits::RETRY_HEADS_PASSED_OVER } else { 0 };
-            let heads = heads.saturating_add(beyond);
-            let heads = if heads <= 1 {
-                VecDeque::from([first])
-            } else {
-                heads_of(&mut more, queue, lane, heads)?
-            };
-            lanes.push(Lane {
-                queue,
-                stage,
-                needs: needs(db, &mut known, lane.0)?,
-                project: lane.1,
-                round: if lane.3 { Round::Retry } else { Round::Fresh },
-                priority: u8::try_from(lane.2).unwrap_or(limits::HIGHEST_PRIORITY),
-                heads,
-            });
-        }
+    let mut queue = String::new();
+    let mut after: Key = (-1, ProjectId(-1), -1, false);
+    loop {
+        let found = next
+            .query_row(params![queue, after.0, after.1, after.2, after.3], |row| {
+                let lane: Key = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+                Ok((lane, head(row, 4)?, row.get(7)?))
+            })
+            .optional()?;
+        let Some((lane, first, its_queue)) = found else { break };
+        (queue, after) = (its_queue, lane);
+        // Jobs of a queue that no stage has are not this version's to hand out.
+        let Some(stage) = stage_of(&queue) else { continue };
+        // Those left to another worker are passed over, but not without a bound.
+        let beyond = if lane.3 { limits::RETRY_HEADS_PASSED_OVER } else { 0 };
+        let heads = heads.saturating_add(beyond);
+        let heads = if heads <= 1 {
+            VecDeque::from([first])
+        } else {
+            heads_of(&mut more, &queue, lane, heads)?
+        };
+        lanes.push(Lane {
+            queue: flow::queue(stage),
+            stage,
+            needs: needs(db, &mut known, lane.0)?,
+            project: lane.1,
+            round: if lane.3 { Round::Retry } else { Round::Fresh },
+            priority: u8::try_from(lane.2).unwrap_or(limits::HIGHEST_PRIORITY),
+            heads,
+        });
     }
     Ok(lanes)
+}
+
+fn stage_of(queue: &str) -> Option<Stage> {
+    Stage::ALL.into_iter().find(|stage| flow::queue(*stage) == queue)
 }
 
 fn heads_of(

@@ -40,7 +40,7 @@ fn promote_due(tx: &Tx<'_>) -> Result<u32, StoreError> {
         .db
         .prepare_cached(
             "SELECT id FROM job WHERE state = 'retry_scheduled' AND run_at_ms <= ?1
-             ORDER BY run_at_ms LIMIT 0 + ?2",
+             ORDER BY run_at_ms LIMIT ?2",
         )?
         .query_map(params![tx.now.wall_ms, DUE_PER_CALL], |row| row.get(0))?
         .collect::<Result<_, _>>()?;

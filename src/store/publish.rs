@@ -149,7 +149,7 @@ fn pending(db: &Connection, now_ms: i64, limit: u32) -> Result<Vec<PendingExport
             SELECT 1 FROM pipeline ep CROSS JOIN outbox e ON e.pipeline = ep.id
             WHERE e.id < o.id AND ep.asset_version = p.asset_version)
          FROM outbox o JOIN pipeline p ON p.id = o.pipeline
-         WHERE o.done_ms IS NULL AND o.next_ms <= ?1 ORDER BY o.next_ms, o.id LIMIT 0 + ?2",
+         WHERE o.done_ms IS NULL AND o.next_ms <= ?1 ORDER BY o.next_ms, o.id LIMIT ?2",
     )?;
     let rows = query.query_map(params![now_ms, limit], |row| {
         Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))

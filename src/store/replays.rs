@@ -124,7 +124,7 @@ fn matching(tx: &Tx<'_>, filter: &DeadLetterFilter) -> Result<(Vec<JobId>, u32),
     values.push(Value::Integer(most));
     let jobs = tx
         .db
-        .prepare_cached(&format!("SELECT d.job {OPEN}{wheres} ORDER BY d.job LIMIT 0 + ?"))?
+        .prepare_cached(&format!("SELECT d.job {OPEN}{wheres} ORDER BY d.job LIMIT ?"))?
         .query_map(params_from_iter(&values), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     Ok((jobs, matched))

@@ -75,7 +75,7 @@ fn remember(tx: &Tx<'_>, key: &SubmissionKey, answer: &Submitted) -> Result<(), 
     tx.db
         .prepare_cached(
             "DELETE FROM submission_key WHERE key IN (SELECT key FROM submission_key
-                WHERE at_ms <= ?1 ORDER BY at_ms LIMIT 0 + ?2)",
+                WHERE at_ms <= ?1 ORDER BY at_ms LIMIT ?2)",
         )?
         .execute(params![oldest_ms, FORGOTTEN_AT_ONCE])?;
     tx.db

@@ -53,14 +53,17 @@ impl Store {
     ) -> Result<Vec<JobView>, StoreError> {
         self.readers
             .run(move |db| {
-                // The state is part of the text: as a parameter it would be planned for each value.
-                let of_state = state.map_or_else(String::new, |state| {
-                    format!("j.state = '{}' AND ", state.as_str())
-                });
-                let mut query = db.prepare_cached(&format!(
-                    "{JOB} WHERE {of_state}j.id < ?1 ORDER BY j.id DESC LIMIT 0 + ?2"
-                ))?;
-                let rows = query.query_map(params![page.before_id(), page.rows()], job_view)?;
+                let sql = match state {
+                    Some(_) => format!(
+                        "{JOB} WHERE j.state = ?3 AND j.id < ?1 ORDER BY j.id DESC LIMIT ?2"
+                    ),
+                    None => {
+                        format!("{JOB} WHERE ?3 IS NULL AND j.id < ?1 ORDER BY j.id DESC LIMIT ?2")
+                    }
+                };
+                let mut query = db.prepare_cached(&sql)?;
+                let rows =
+                    query.query_map(params![page.before_id(), page.rows(), state], job_view)?;
                 Ok(rows.collect::<Result<_, _>>()?)
             })
             .await
@@ -129,7 +132,7 @@ pub(super) fn pipeline_view(db: &Connection, id: PipelineId) -> Result<PipelineV
 
 fn pipelines(db: &Connection, page: Page) -> Result<Vec<PipelineView>, StoreError> {
     let mut query =
-        db.prepare_cached(&format!("{PIPELINE} WHERE p.id < ?1 ORDER BY p.id DESC LIMIT 0 + ?2"))?;
+        db.prepare_cached(&format!("{PIPELINE} WHERE p.id < ?1 ORDER BY p.id DESC LIMIT ?2"))?;
     let rows = query.query_map(params![page.before_id(), page.rows()], pipeline_row)?;
     let mut views = rows.collect::<Result<Vec<PipelineView>, _>>()?;
     fill_stages(db, &mut views)?;

@@ -10,6 +10,8 @@ pub const FILES_PER_ASSET: usize = 20_000;
 pub const SOURCE_FILE_BYTES: u64 = 16 << 30;
 /// Most frames of a sequence or turntable.
 pub const FRAMES: u32 = 10_000;
+/// Longest text that says which frames, in bytes.
+pub const FRAME_TEXT_BYTES: usize = 4_096;
 /// Most outputs of one job.
 pub const OUTPUTS_PER_JOB: usize = 20_000;
 /// Largest JSON body of an API call.

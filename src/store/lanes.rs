@@ -13,11 +13,13 @@ use crate::policy::needs::Needs;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The oldest job of the next lane. A constant so that a test can ask for its plan.
+/// The oldest job of the next lane. SQLite begins such a walk at the given place itself, so that
+/// place must be the end of the lane before, not its beginning: otherwise it reads the whole lane.
 pub(super) const NEXT_LANE: &str =
     "SELECT class, project, priority, is_retry, ready_ms, id, failed_on, queue
      FROM job INDEXED BY job_ready WHERE state = 'queued' AND builder IS NULL
-        AND (queue, class, project, priority, is_retry) > (?1, ?2, ?3, ?4, ?5)
+        AND (queue, class, project, priority, is_retry, ready_ms)
+            > (?1, ?2, ?3, ?4, ?5, 9223372036854775807)
      ORDER BY queue, class, project, priority, is_retry, ready_ms, id LIMIT 1";
 
 /// The oldest jobs of one lane.

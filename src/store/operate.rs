@@ -39,7 +39,7 @@ fn promote_due(tx: &Tx<'_>) -> Result<u32, StoreError> {
     let due: Vec<JobId> = tx
         .db
         .prepare_cached(
-            "SELECT id FROM job WHERE state = 'retry_scheduled' AND run_at_ms <= ?1
+            "SELECT id FROM job INDEXED BY job_due WHERE state = 'retry_scheduled' AND run_at_ms <= ?1
              ORDER BY run_at_ms LIMIT ?2",
         )?
         .query_map(params![tx.now.wall_ms, DUE_PER_CALL], |row| row.get(0))?

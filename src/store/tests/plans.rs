@@ -1,7 +1,8 @@
 //! How SQLite finds the rows of every statement in this folder: by an index, never by reading a
 //! table that grows with the farm.
 
-use crate::store::connection;
+use super::Farm;
+use crate::store::{StoreError, connection};
 use rusqlite::{Connection, StatementStatus};
 use std::collections::BTreeMap;
 use std::fs;
@@ -158,7 +159,7 @@ fn a_statement_without_an_index_is_noticed() {
 
 #[tokio::test]
 async fn every_statement_is_planned_once() {
-    let mut farm = crate::store::tests::Farm::open();
+    let mut farm = Farm::open();
     let worker = farm.worker("w1", &[]).await;
     for asset in ["dragon", "gear", "crate"] {
         farm.submit(asset, "v1").await;
@@ -175,4 +176,47 @@ async fn every_statement_is_planned_once() {
         Ok(used)
     });
     assert!(used.await.unwrap() > 30);
+}
+
+#[test]
+fn no_statement_sorts_all_jobs_of_a_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = connection::writer(folder.path()).unwrap();
+    let is_all = |step: &String| step.contains("INDEX job_state (state=?)");
+    assert!(plan(&db, "SELECT attempt FROM job WHERE state = 'queued'").iter().any(is_all));
+    for sql in statements() {
+        // What runs now is counted when somebody drains a worker; it is few.
+        let leased = sql.contains("j.state IN ('claimed', 'processing')");
+        let steps = plan(&db, &sql);
+        assert!(leased || !steps.iter().any(is_all), "{steps:?}\n{sql}");
+    }
+}
+
+/// How many steps of SQLite's machine one claim takes while `jobs` jobs wait.
+async fn steps_of_a_claim(jobs: usize) -> i32 {
+    let mut farm = Farm::open();
+    let worker = farm.worker("w1", &[]).await;
+    let names: Vec<_> = (0..jobs).map(|number| format!("a{number}")).collect();
+    let all = names.iter().map(|name| farm.submit(name, "v1"));
+    futures_util::future::join_all(all).await;
+    farm.claim(&worker, 1).await;
+    let sum = || {
+        farm.store.writer.run(|tx| {
+            let steps = statements().into_iter().map(|sql| {
+                let statement = tx.db.prepare_cached(&sql)?;
+                Ok(statement.reset_status(StatementStatus::VmStep))
+            });
+            Ok(steps.collect::<Result<Vec<_>, StoreError>>()?.into_iter().sum())
+        })
+    };
+    let _before: i32 = sum().await.unwrap();
+    assert_eq!(farm.claim(&worker, 1).await.len(), 1);
+    sum().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_claim_takes_as_many_steps_however_many_jobs_wait() {
+    let (few, many) = (steps_of_a_claim(10).await, steps_of_a_claim(2_000).await);
+    assert!(few > 100, "{few} steps");
+    assert!(many < few + few / 10, "{few} steps with 10 jobs, {many} with 2000");
 }

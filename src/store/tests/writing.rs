@@ -72,7 +72,7 @@ fn a_claim_reads_only_the_index_of_ready_jobs() {
     let next = plan(lanes::NEXT_LANE);
     assert_eq!(next.len(), 1, "no sorting step: {next:?}");
     let jump = "SEARCH job USING COVERING INDEX job_ready \
-        ((queue,class,project,priority,is_retry)>(?,?,?,?,?))";
+        ((queue,class,project,priority,is_retry,ready_ms)>(?,?,?,?,?,?))";
     assert_eq!(next[0], jump);
     let heads = plan(lanes::HEADS);
     assert_eq!(heads.len(), 1, "no sorting step: {heads:?}");

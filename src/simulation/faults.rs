@@ -2,6 +2,38 @@
 
 use std::collections::BTreeMap;
 
+/// Everything else that is counted: what the faults did to messages and processes, and orders.
+const COUNTED: [&str; 23] = [
+    "request_lost",
+    "request_cut",
+    "request_doubled",
+    "answer_lost",
+    "answer_cut",
+    "message_delayed",
+    "message_echoed",
+    "message_reordered",
+    "session_lost",
+    "worker_fenced_itself",
+    "zombie_report",
+    "export_failed",
+    "export_not_told",
+    "disk_refused",
+    "order_submit",
+    "order_cancel",
+    "order_replay",
+    "order_dismiss",
+    "order_forgive",
+    "order_pause",
+    "order_resume",
+    "order_drain",
+    "order_limit",
+];
+
+/// Counters of every kind, so that one that never happens is seen.
+pub(super) fn counters() -> BTreeMap<&'static str, u64> {
+    Fault::ALL.into_iter().map(Fault::name).chain(COUNTED).map(|kind| (kind, 0)).collect()
+}
+
 /// A kind of fault that begins at some moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {

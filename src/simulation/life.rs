@@ -38,6 +38,7 @@ impl World {
             return self.count("answer_lost");
         }
         let late_ms = after_ms + self.latency_ms();
+        self.under_way((to, false), late_ms);
         self.queue.push(self.now_ms + late_ms, Event::Answer { index, life, call, reply });
     }
 
@@ -163,7 +164,7 @@ impl World {
         }
     }
 
-    fn folder(&self, life: u64) -> std::path::PathBuf {
+    pub(super) fn folder(&self, life: u64) -> std::path::PathBuf {
         self.root.path().join(format!("life-{life}"))
     }
 

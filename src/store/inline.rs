@@ -59,6 +59,10 @@ pub struct InlineControl {
 }
 
 impl InlineControl {
+    pub(super) fn new(inline: Arc<Inline>) -> Self {
+        Self { inline }
+    }
+
     /// From now on verbs wait for [`InlineControl::commit`].
     pub fn gather(&self) {
         self.inline.state().gathered = Some(VecDeque::new());
@@ -131,7 +135,7 @@ impl Store {
         let db = connection::unflushed_writer(farm)?;
         let readers = Readers::open_inline(farm)?;
         let (writer, inline) = Writer::inline(db, lock, farm, Arc::clone(&clock))?;
-        Ok((Self { clock, writer, readers }, InlineControl { inline }))
+        Ok((Self { clock, writer, readers }, InlineControl::new(inline)))
     }
 }
 

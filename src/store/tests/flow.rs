@@ -2,8 +2,8 @@ use super::{Farm, recipe, result_of, submission};
 use crate::model::{JobState, PipelineStatus, Stage, StageStatus};
 use crate::protocol::event::Change;
 use crate::protocol::submit::SubmitOutcome;
-use crate::store::StoreError;
 use crate::recipes::Recipe;
+use crate::store::StoreError;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[tokio::test]

@@ -1,8 +1,10 @@
 //! Tests of the verbs on a real database, with a clock that the test moves.
 
 mod controls;
+mod crash_disk;
 mod explain;
 mod fencing;
+mod model;
 mod flow;
 mod semaphores;
 mod sharing;

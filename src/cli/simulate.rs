@@ -202,3 +202,23 @@ fn all(summary: &Summary) -> String {
         summary.violations,
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_seeds_are_told_in_their_order_and_are_what_they_are_alone() {
+        let arguments =
+            SimulateArguments { seed: 3, seeds: 5, days: 0.002, workers: 2, trace: false };
+        let mut told = Vec::new();
+        in_order(&arguments, |report| {
+            told.push((report.seed, report.trace_hash));
+            Ok(())
+        })
+        .unwrap();
+        let alone = (3..8).map(|seed| simulation::run(&options(&arguments, seed)).unwrap());
+        let alone: Vec<_> = alone.map(|report| (report.seed, report.trace_hash)).collect();
+        assert_eq!(told, alone);
+    }
+}

@@ -52,6 +52,8 @@ impl World {
                     }
                 }
             }
+            // Long enough for jobs of several pipelines.
+            Fault::WorkerSick => drop(self.weather.sick.insert(index, self.now_ms + 4 * length_ms)),
             Fault::CoordinatorWallStep => self.wall_offset_ms += self.hour_step_ms(),
             Fault::CoordinatorCrash => self.crash(length_ms),
             Fault::CrashBeforeCommit => self.crash_at(CrashPoint::BeforeCommit),

@@ -31,7 +31,7 @@ impl World {
     /// An answer goes back.
     pub(super) fn reply(&mut self, to: Party, life: u64, call: u64, reply: Reply, after_ms: u64) {
         let Party::Worker(index) = to else { return };
-        if Weather::is_cut(&self.weather.cut_back, index, self.now_ms) {
+        if Weather::lasts(&self.weather.cut_back, index, self.now_ms) {
             return self.count("answer_cut");
         }
         if self.is_lost() {

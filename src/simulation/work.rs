@@ -57,6 +57,11 @@ pub(super) fn failure(random: &mut Random, calm: bool) -> Option<Failure> {
     fails.then(|| Failure::new(reason, "the simulated work failed"))
 }
 
+/// How everything fails on a broken machine.
+pub(super) fn sick() -> Failure {
+    Failure::new(Reason::ProcessCrashed, "the simulated machine is broken")
+}
+
 fn kind(asset: &AssetName) -> AssetKind {
     match asset.as_str().rsplit('-').next() {
         Some("mesh") => AssetKind::Mesh,

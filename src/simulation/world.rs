@@ -264,7 +264,7 @@ impl World {
         }
         self.recent.push_back((from, request.clone()));
         if let Party::Worker(index) = from
-            && Weather::is_cut(&self.weather.cut_towards, index, self.now_ms)
+            && Weather::lasts(&self.weather.cut_towards, index, self.now_ms)
         {
             return self.count("request_cut");
         }

@@ -1,6 +1,7 @@
 //! What a simulated worker does with the jobs it was given: attempts, and reports of how they went.
 
-use super::super::message::{Reply, Request};
+use super::super::faults::Weather;
+use super::super::message::Reply;
 use super::super::work;
 use super::super::world::World;
 use super::{Attempt, Key, Kind, Outcome, Phase, Tick};
@@ -33,7 +34,10 @@ impl World {
 
     pub(super) fn begin_attempt(&mut self, index: usize, id: &SessionId, assignment: &Assignment) {
         let calm = self.calm();
-        let outcome = match work::failure(&mut self.random, calm) {
+        let sick = Weather::lasts(&self.weather.sick, index, self.now_ms);
+        let failure = work::failure(&mut self.random, calm);
+        let failure = if sick { Some(work::sick()) } else { failure };
+        let outcome = match failure {
             Some(failure) => Outcome::Failure(failure),
             None => Outcome::Result(Box::new(work::result(assignment))),
         };

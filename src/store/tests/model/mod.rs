@@ -93,7 +93,7 @@ impl Both {
         let clock = Arc::new(TestClock(Mutex::new(begin)));
         let shared = Arc::clone(&clock) as Arc<dyn Clock>;
         let (store, _control) = Store::open_inline(folder.path(), shared).unwrap();
-        let plain = Reference { now_ms: START_MS, ..Reference::default() };
+        let plain = Reference::begin_at(START_MS);
         let recipes = [short_recipe("one"), short_recipe("two")];
         let mut both = Self { plain, store, clock, recipes, claims: Vec::new(), _folder: folder };
         both.take(Step::Open(0));

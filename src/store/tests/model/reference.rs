@@ -108,6 +108,10 @@ fn budget(reason: Option<Reason>) -> (u32, &'static [i64]) {
 }
 
 impl Reference {
+    pub(super) fn begin_at(now_ms: i64) -> Self {
+        Self { now_ms, ..Self::default() }
+    }
+
     pub(super) fn submit(&mut self, content: usize, profile: usize) -> Reply {
         if !self.versions.contains(&content) {
             self.versions.push(content);
@@ -398,7 +402,8 @@ impl Reference {
         let twin = self.pipelines.iter().enumerate().any(|(other, twin)| {
             let works = matches!(twin.status, PipelineStatus::Running | PipelineStatus::Succeeded);
             let same = (twin.content, twin.profile) == (own.content, own.profile);
-            other != row.pipeline && works && same
+            let live = self.jobs.iter().any(|job| job.pipeline == other && is_live(job.state));
+            other != row.pipeline && (works || live) && same
         });
         let live = self.jobs.iter().any(|one| is_live(one.state) && key(one) == key(&row));
         if twin || live {

@@ -178,8 +178,14 @@ impl Ledger {
         let row = self.pipelines.get(&pipeline).ok_or("a job of an unknown pipeline")?;
         let ended = matches!(row.status, PipelineStatus::Cancelled | PipelineStatus::Succeeded);
         ensure(!ended, || format!("job {job} was created for pipeline {pipeline}, which ended"))?;
-        let state = JobState::Queued;
-        let new = Job { pipeline, stage, state, epoch: Epoch(0), session: None, max_attempts };
+        let new = Job {
+            pipeline,
+            stage,
+            state: JobState::Queued,
+            epoch: Epoch(0),
+            session: None,
+            max_attempts,
+        };
         let twice = self.jobs.insert(job, new).is_some();
         ensure(!twice, || format!("job {job} was created twice"))
     }

@@ -45,7 +45,7 @@ fn after_power_cut(story: &Story, moment: usize, chance: &mut Chance) -> Option<
         std::fs::write(folder.path().join(name), content).unwrap();
     }
     let opened = Store::open_inline(folder.path(), clock() as Arc<dyn Clock>);
-    let (store, _control) = match opened {
+    let (farm, _control) = match opened {
         Ok(opened) => opened,
         Err(error) => return Some(format!("the farm does not open: {error}")),
     };
@@ -54,16 +54,16 @@ fn after_power_cut(story: &Story, moment: usize, chance: &mut Chance) -> Option<
     if whole != "ok" {
         return Some(format!("the database is damaged: {whole}"));
     }
-    let broken = now(store.verify()).unwrap();
+    let broken = now(farm.verify()).unwrap();
     if !broken.is_empty() {
         return Some(broken.join("; "));
     }
-    let told = events(&store);
+    let told = events(&farm);
     if story.events.get(..told.len()) != Some(told.as_slice()) {
         return Some("the audit is not the beginning of what it was".into());
     }
     let mut given = story.promises.iter().filter(|promise| promise.moment <= moment);
-    given.find_map(|promise| untrue(&store, promise, told.len() as u64))
+    given.find_map(|promise| untrue(&farm, promise, told.len() as u64))
 }
 
 fn untrue(store: &Store, promise: &Promise, seq: u64) -> Option<String> {

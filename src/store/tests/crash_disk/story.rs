@@ -208,7 +208,6 @@ impl Story {
                 let fence = Fence { session: session.clone(), epoch: job.epoch };
                 (job, fence)
             })),
-            Order::Start(..) => {}
             Order::Complete(job, _) | Order::Fail(job, ..) | Order::Release(job, _) => {
                 self.held.retain(|(held, _)| held.job_id != job.job_id);
             }

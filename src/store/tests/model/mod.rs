@@ -52,8 +52,12 @@ fn now<T>(call: impl Future<Output = T>) -> T {
 }
 
 /// Ids count from 1, places from 0.
+fn id(place: usize) -> i64 {
+    i64::try_from(place).unwrap() + 1
+}
+
 fn job_id(job: usize) -> JobId {
-    JobId(job as i64 + 1)
+    JobId(id(job))
 }
 
 fn session_id(session: usize) -> SessionId {
@@ -126,7 +130,7 @@ impl Both {
             }
             Step::Cancel(number) => {
                 if let Some(pipeline) = among(number, pipelines) {
-                    let id = PipelineId(pipeline as i64 + 1);
+                    let id = PipelineId(id(pipeline));
                     let real = reply(now(self.store.cancel_pipeline(id, "ana", "")), Reply::Count);
                     assert_eq!(real, self.plain.cancel(pipeline));
                 }

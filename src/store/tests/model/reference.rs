@@ -336,9 +336,8 @@ impl Reference {
         if let Err(refused) = self.fenced(session, job, epoch) {
             return refused;
         }
-        let (pipeline, stage, state) =
-            (self.jobs[job].pipeline, self.jobs[job].stage, self.jobs[job].state);
-        if state == JobState::Claimed {
+        let (pipeline, stage) = (self.jobs[job].pipeline, self.jobs[job].stage);
+        if self.jobs[job].state == JobState::Claimed {
             return Reply::Refused(Refusal::Conflict);
         }
         if stage == PUBLISH {

@@ -20,7 +20,7 @@ use std::task::{Context, Poll, Waker};
 use step::{Report, Step, steps};
 use tempfile::TempDir;
 
-const CASES: u32 = 40;
+const CASES: u32 = 100;
 const ALL: Page = Page { before: None, limit: 1_000 };
 const STAGES: [Stage; 5] =
     [Stage::Ingest, Stage::Inspect, Stage::Render, Stage::Publish, Stage::Cleanup];

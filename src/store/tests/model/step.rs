@@ -63,17 +63,17 @@ fn step() -> impl Strategy<Value = Step> {
     let any = 0..64_usize;
     let reason = proptest::sample::select(&REASONS[..]);
     let report = prop_oneof![
-        3 => Just(Report::Start),
+        4 => Just(Report::Start),
         3 => Just(Report::Complete),
-        1 => Just(Report::Release),
+        2 => Just(Report::Release),
         4 => reason.prop_map(Report::Fail),
     ];
     prop_oneof![
         3 => (0..3_usize, 0..2_usize).prop_map(|(content, profile)| Step::Submit { content, profile }),
         2 => (0..3_usize).prop_map(Step::Open),
         1 => (any.clone(), any_bool()).prop_map(|(session, lost)| Step::Close { session, lost }),
-        4 => any.clone().prop_map(Step::Claim),
-        9 => (any.clone(), report).prop_map(|(claim, report)| Step::Report { claim, report }),
+        8 => any.clone().prop_map(Step::Claim),
+        12 => (any.clone(), report).prop_map(|(claim, report)| Step::Report { claim, report }),
         10 => any.clone().prop_map(Step::Finish),
         1 => any.clone().prop_map(Step::Cancel),
         3 => any.clone().prop_map(Step::Replay),

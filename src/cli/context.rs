@@ -32,6 +32,8 @@ impl Context {
             Settings::load(&folders, &environment, flags(cli), &Defaults::of_this_machine())?;
         let level = match cli.command {
             Some(Command::Serve(_) | Command::Worker(_)) => "info",
+            // There a lost worker or a long queue is what was asked for.
+            Some(Command::Simulate(_) | Command::Bench(_)) => "error",
             _ => "warn",
         };
         let filter = settings.log.value.as_deref().unwrap_or(level);

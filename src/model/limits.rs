@@ -86,6 +86,8 @@ pub const DEAD_DEPENDENCIES: usize = 100;
 pub const DEAD_LOG_LINES: usize = 20;
 /// Bytes of the log kept with a dead letter.
 pub const DEAD_LOG_BYTES: u64 = 16 << 10;
+/// Looks at all lanes that one claim takes, where jobs were passed over for alike ones.
+pub const CLAIM_ROUNDS: u32 = 8;
 /// Jobs that take an alike job's result in the transaction that accepts it; others follow when
 /// they are claimed.
 pub const REUSED_AT_ONCE: u32 = 64;

@@ -28,6 +28,8 @@ pub struct Work<'a> {
     pub class: ResourceClass,
     /// The settings as the job will be given them.
     pub settings: &'a Settings,
+    /// Of the source, whatever the stage reads of it.
+    pub source: Checksum,
     /// Of [`inputs`].
     pub inputs: Checksum,
 }
@@ -74,6 +76,7 @@ pub fn result_key(work: &Work<'_>) -> Option<Checksum> {
     hash.text(&work.frame_count.unwrap_or(0).to_string());
     hash.text(work.main_file);
     hash.text(&work.class.code().to_string());
+    hash.bytes(work.source.as_bytes());
     hash.bytes(work.inputs.as_bytes());
     // The record of an inspection names the asset and its version.
     if work.stage == Stage::Inspect {
@@ -170,6 +173,7 @@ mod tests {
             asset: (asset("dragon"), 1),
             class: ResourceClass::Any,
             settings: lasting(Settings::default()),
+            source: Checksum::of(b"source"),
             inputs: inputs(&[]),
         };
         change(&mut work);
@@ -194,6 +198,7 @@ mod tests {
             key_with(|work| work.main_file = "gear.glb"),
             key_with(|work| work.class = ResourceClass::PrefersGpu),
             key_with(|work| work.settings = settings("still_px", "64")),
+            key_with(|work| work.source = Checksum::of(b"other")),
             key_with(|work| work.inputs = inputs(&[file("a", b"1")])),
             key_with(|work| work.inputs = inputs(&[file("a", b"2")])),
             key_with(|work| work.inputs = inputs(&[file("b", b"1")])),

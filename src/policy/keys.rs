@@ -1,6 +1,6 @@
 //! Names of logical effects: the same work has the same key, so it is done once.
 
-use crate::model::{AssetName, Checksum, Chunk, Stage};
+use crate::model::{AssetName, Checksum, Chunk, PipelineId, Stage};
 use crate::protocol::submit::SourceFile;
 use std::collections::BTreeMap;
 
@@ -47,11 +47,27 @@ pub fn edited_key(key: String, settings: &BTreeMap<String, String>) -> String {
     format!("{key}:edit-{}", Checksum::from_bytes(*hasher.finalize().as_bytes()).short())
 }
 
-/// The folder of an export among those of its asset: `v0007` for the first publish of a version,
-/// `v0007-quick-1a2b3c4d` for another recipe or other settings of the same version, so that no
-/// publish replaces the files of another.
-pub fn export_folder(asset_version: u32, profile: &str, is_first: bool) -> String {
-    if is_first { format!("v{asset_version:04}") } else { format!("v{asset_version:04}-{profile}") }
+/// Which of the publishes of an asset version an export is. Earlier ones count for ever, also those
+/// of pipelines that were cancelled after their pointers moved: their folders are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportTurn {
+    /// The first of the version.
+    First,
+    /// The first of its recipe and settings, but not of the version.
+    FirstOfProfile,
+    /// An earlier pipeline published the same version by the same recipe and settings.
+    Again(PipelineId),
+}
+
+/// The folder of an export among those of its asset, so that no publish replaces the files of
+/// another: `v0007` for the first of a version, `v0007-quick-1a2b3c4d` for another recipe or other
+/// settings, `v0007-quick-1a2b3c4d-p12` for pipeline 12 that does the same once more.
+pub fn export_folder(asset_version: u32, profile: &str, turn: ExportTurn) -> String {
+    match turn {
+        ExportTurn::First => format!("v{asset_version:04}"),
+        ExportTurn::FirstOfProfile => format!("v{asset_version:04}-{profile}"),
+        ExportTurn::Again(pipeline) => format!("v{asset_version:04}-{profile}-p{pipeline}"),
+    }
 }
 
 #[cfg(test)]
@@ -65,8 +81,10 @@ mod tests {
 
     #[test]
     fn folders_of_versions_sort_as_text_and_profiles_keep_apart() {
-        assert_eq!(export_folder(7, "preview-00000000", true), "v0007");
-        assert_eq!(export_folder(7, "quick-00000000", false), "v0007-quick-00000000");
+        let folder = |turn| export_folder(7, "quick-00000000", turn);
+        assert_eq!(folder(ExportTurn::First), "v0007");
+        assert_eq!(folder(ExportTurn::FirstOfProfile), "v0007-quick-00000000");
+        assert_eq!(folder(ExportTurn::Again(PipelineId(12))), "v0007-quick-00000000-p12");
     }
 
     #[test]

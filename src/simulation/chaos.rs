@@ -1,11 +1,9 @@
-//! Lets the faults happen, and the operator act.
+//! Lets the faults happen.
 
 use super::faults::Fault;
-use super::message::{Party, Request};
-use super::work;
+use super::message::Party;
 use super::worker::Tick;
 use super::world::{Event, World};
-use crate::model::PipelineStatus;
 use crate::store::CrashPoint;
 
 impl World {
@@ -54,6 +52,8 @@ impl World {
                     }
                 }
             }
+            // Long enough for jobs of several pipelines.
+            Fault::WorkerSick => drop(self.weather.sick.insert(index, self.now_ms + 4 * length_ms)),
             Fault::CoordinatorWallStep => self.wall_offset_ms += self.hour_step_ms(),
             Fault::CoordinatorCrash => self.crash(length_ms),
             Fault::CrashBeforeCommit => self.crash_at(CrashPoint::BeforeCommit),
@@ -92,52 +92,6 @@ impl World {
             let late_ms = self.random.range(1, 40);
             self.queue.push(until_ms + late_ms, Event::Request { from, life, call, request });
         }
-    }
-
-    /// What the operator does now, and when next.
-    pub(super) fn operate(&mut self) {
-        let wait_ms = self.random.range(2_000, 50_000);
-        self.queue.push(self.now_ms + wait_ms, Event::Operator);
-        // Somebody looks after the workers in the calm as well.
-        if self.calm() || self.random.permille(200) {
-            let barred = self.ledger.barred.first().cloned();
-            return self.order(barred.map(Request::Forgive));
-        }
-        self.orders += 1;
-        let request = match self.random.range(0, 11) {
-            0 => {
-                let running = self.ledger.pipelines_in(PipelineStatus::Running);
-                self.random.pick(&running).copied().map(Request::Cancel)
-            }
-            1 => {
-                let all: Vec<_> = self.ledger.pipelines.keys().copied().collect();
-                self.random.pick(&all).copied().map(Request::Cancel)
-            }
-            2 => {
-                let dead = self.ledger.dead_letters();
-                self.random.pick(&dead).copied().map(Request::Dismiss)
-            }
-            3..=5 => {
-                let dead = self.ledger.jobs_in(&[crate::model::JobState::FailedTerminal]);
-                self.random.pick(&dead).copied().map(Request::Replay)
-            }
-            _ => self.new_work(),
-        };
-        self.order(request);
-    }
-
-    fn order(&mut self, request: Option<Request>) {
-        if let Some(request) = request {
-            let call = self.next_call();
-            self.send(Party::Operator, 0, call, request);
-        }
-    }
-
-    fn new_work(&mut self) -> Option<Request> {
-        let content = self.orders / 20 + self.random.range(0, 2);
-        let submission = work::submission(&mut self.random, content)?;
-        let recipe = self.random.pick(&self.recipes).cloned()?;
-        Some(Request::Submit(Box::new((submission, recipe))))
     }
 
     /// A message that was sent long ago arrives again.

@@ -1,6 +1,6 @@
 //! The coordinator of a simulated farm: the real store, leases and policy; HTTP alone is absent.
 
-use super::message::{Answer, Reply, Request};
+use super::message::{Answer, Handed, Reply, Request};
 use super::time::VirtualClock;
 use crate::coordinator::keeping;
 use crate::coordinator::leases::Leases;
@@ -100,8 +100,8 @@ impl Coordinator {
             }
             Request::Release(job, fence) => store.release(job, &fence).await.map(|()| Answer::Done),
             Request::Submit(work) => {
-                let (submission, recipe) = *work;
-                let submitted = store.submit(submission, recipe, call.chance).await?;
+                let Handed { key, submission, recipe } = *work;
+                let submitted = store.submit_once(key, submission, recipe, call.chance).await?;
                 Ok(Answer::Submitted(submitted.pipeline))
             }
             Request::Cancel(pipeline) => {
@@ -112,6 +112,10 @@ impl Coordinator {
                 store.forgive(&worker, actor, "").await.map(|()| Answer::Done)
             }
             Request::Dismiss(job) => store.dismiss(job, actor, "").await.map(|()| Answer::Done),
+            Request::Control(target, mode) => {
+                store.set_control(target, mode, actor, "").await.map(|_| Answer::Done)
+            }
+            Request::Limit(limit) => store.set_limit(limit, actor, "").await.map(|()| Answer::Done),
         }
     }
 

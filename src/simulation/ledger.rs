@@ -1,18 +1,44 @@
 //! What must be true, followed event by event: the audit is read after each step and every change
 //! is checked against the rules; every answer is checked against the audit.
 
+use super::gates::{Claim, Gates};
 use super::message::{Answer, Reply, Request};
+use super::work::SEMAPHORE;
 use crate::model::{
-    AssetName, Epoch, JobId, JobState, PipelineId, PipelineStatus, Reason, SessionId, Verb, state,
+    AssetName, Epoch, JobId, JobState, PipelineId, PipelineStatus, Reason, SessionId, Stage, Verb,
+    state,
 };
+use crate::policy::flow;
+use crate::policy::retry::{Decision, History, Policy};
 use crate::protocol::event::{Change, Event};
-use crate::protocol::work::Fence;
+use crate::protocol::work::{Failure, Fence};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The rules that are checked here, in words.
+pub(super) const RULES: [&str; 16] = [
+    "the audit has no gap",
+    "a job goes from state to state by the table only",
+    "its epoch rises by one with each claim and never else",
+    "no job has more attempts than its class allows",
+    "a retry comes when the policy says",
+    "a job is claimed by an open session, of a worker that is not in quarantine",
+    "nothing that is paused, draining or full gives out work",
+    "a held job is changed by its own session only",
+    "a session begins and ends once, and its worker has stopped before its jobs are handed on",
+    "a stale report is refused, a repeated one gets the same answer, and neither changes a row",
+    "every answer is true, also after a crash",
+    "a submission repeated under its key gets the same answer",
+    "a pipeline is published and exported at most once, into a folder of its own",
+    "the pointers of an asset move by one, and never to an older version",
+    "a crash takes nothing that was committed, and changes nothing",
+    "after the faults every job and every pipeline ends",
+];
 
 /// A job as the audit tells it.
 #[derive(Debug, Clone)]
 pub(super) struct Job {
     pub(super) pipeline: PipelineId,
+    stage: Stage,
     pub(super) state: JobState,
     pub(super) epoch: Epoch,
     pub(super) session: Option<SessionId>,
@@ -42,6 +68,10 @@ pub(super) struct Ledger {
     claims: BTreeMap<(JobId, u32), SessionId>,
     assets: BTreeMap<AssetName, (u64, u32)>,
     settled: BTreeSet<JobId>,
+    /// The pipeline that each key of a submission was answered with.
+    keys: BTreeMap<String, PipelineId>,
+    /// What operators shut and limited.
+    pub(super) gates: Gates,
     /// Workers in quarantine.
     pub(super) barred: BTreeSet<String>,
     /// Checks made.
@@ -60,7 +90,8 @@ pub(super) enum Expected {
     Stale,
 }
 
-type Broken = Result<(), String>;
+/// Why a rule is broken, if it is.
+pub(super) type Broken = Result<(), String>;
 
 impl Ledger {
     /// Takes in one event.
@@ -85,8 +116,8 @@ impl Ledger {
             Change::PipelineChanged { pipeline, status, .. } => {
                 self.pipeline_to(*pipeline, *status)
             }
-            Change::JobCreated { job, pipeline, max_attempts, .. } => {
-                self.job_created(*job, *pipeline, *max_attempts)
+            Change::JobCreated { job, pipeline, stage, max_attempts, .. } => {
+                self.job_created(*job, *pipeline, *stage, *max_attempts)
             }
             Change::JobChanged { .. } => self.job_changed(&event.change, event.at_ms),
             Change::DeadLetterSettled { job, replayed_as, .. } => {
@@ -118,6 +149,13 @@ impl Ledger {
                 let was = self.barred.remove(worker);
                 ensure(was, || format!("worker {worker} was forgiven, but had done nothing"))
             }
+            Change::ControlChanged { target, from, mode, .. } => {
+                self.gates.control(target, *from, *mode)
+            }
+            Change::LimitChanged { limit, .. } => {
+                self.gates.limit(limit);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -130,12 +168,24 @@ impl Ledger {
         ensure(legal, || format!("pipeline {id} went from {from} to {to}"))
     }
 
-    fn job_created(&mut self, job: JobId, pipeline: PipelineId, max_attempts: u32) -> Broken {
+    fn job_created(
+        &mut self,
+        job: JobId,
+        pipeline: PipelineId,
+        stage: Stage,
+        max_attempts: u32,
+    ) -> Broken {
         let row = self.pipelines.get(&pipeline).ok_or("a job of an unknown pipeline")?;
         let ended = matches!(row.status, PipelineStatus::Cancelled | PipelineStatus::Succeeded);
         ensure(!ended, || format!("job {job} was created for pipeline {pipeline}, which ended"))?;
-        let new =
-            Job { pipeline, state: JobState::Queued, epoch: Epoch(0), session: None, max_attempts };
+        let new = Job {
+            pipeline,
+            stage,
+            state: JobState::Queued,
+            epoch: Epoch(0),
+            session: None,
+            max_attempts,
+        };
         let twice = self.jobs.insert(job, new).is_some();
         ensure(!twice, || format!("job {job} was created twice"))
     }
@@ -176,8 +226,11 @@ impl Ledger {
             let own = *session == job.session;
             ensure(own, || format!("job {id} is held by {:?}, not {session:?}", job.session))?;
         }
-        let later = run_at_ms.is_none_or(|run_at_ms| run_at_ms > at_ms);
-        ensure(later, || format!("the retry of job {id} is due before it failed"))?;
+        if let (Some(run_at_ms), Some(failure)) = (run_at_ms, failure) {
+            ensure(due(*id, *attempt, failure, run_at_ms - at_ms), || {
+                format!("the retry of job {id} is due {} ms after it failed", run_at_ms - at_ms)
+            })?;
+        }
         job.state = *to;
         job.epoch = *epoch;
         job.session = if to.is_leased() { session.clone() } else { None };
@@ -187,8 +240,22 @@ impl Ledger {
         self.verbs.insert((*id, epoch.0, if lost { "lost" } else { verb.as_str() }));
         if let (Verb::Claim, Some(session)) = (verb, session) {
             self.claims.insert((*id, epoch.0), session.clone());
+            return self.passed_the_gates(*id, worker.as_deref().unwrap_or_default());
         }
         Ok(())
+    }
+
+    /// Whether a job that was just claimed may run.
+    fn passed_the_gates(&self, id: JobId, worker: &str) -> Broken {
+        let Some(job) = self.jobs.get(&id) else { return Ok(()) };
+        let held = || self.jobs.values().filter(|job| job.state.is_leased());
+        let drawing = held().filter(|job| job.stage == Stage::Render).count();
+        self.gates.passed(Claim {
+            queue: flow::queue(job.stage),
+            worker,
+            semaphore: (job.stage == Stage::Render).then_some((SEMAPHORE, drawing)),
+            held: held().count(),
+        })
     }
 
     fn published(&mut self, id: PipelineId, generation: u64) -> Broken {
@@ -249,8 +316,10 @@ impl Ledger {
             (Request::Complete(job, fence, _), _) => self.was(*job, fence, &["complete"]),
             (Request::Fail(job, fence, _), _) => self.was(*job, fence, &["retry", "give_up"]),
             (Request::Release(job, fence), _) => self.was(*job, fence, &["release", "interrupt"]),
-            (Request::Submit(_), Answer::Submitted(pipeline)) => {
+            (Request::Submit(work), Answer::Submitted(pipeline)) => {
+                let before = self.keys.insert(work.key.key.clone(), *pipeline);
                 self.pipelines.contains_key(pipeline)
+                    && before.is_none_or(|before| before == *pipeline)
             }
             (Request::Cancel(pipeline), _) => self
                 .pipelines
@@ -296,6 +365,17 @@ impl Ledger {
                 row.status, row.published, row.exported
             )
         })
+    }
+}
+
+/// Whether the retry comes when the policy says. A wait that uses no attempt depends on those
+/// before it and is only known to be about a minute.
+fn due(job: JobId, attempt: u32, failure: &Failure, wait_ms: i64) -> bool {
+    let (class, reason) = (failure.class, failure.reason);
+    match Policy::default().decide(job, attempt, class, reason, History::default()) {
+        Decision::RetryIn { delay_ms } => u64::try_from(wait_ms) == Ok(delay_ms),
+        Decision::WaitFor { .. } => (54_000..=66_000).contains(&wait_ms),
+        Decision::GiveUp => false,
     }
 }
 

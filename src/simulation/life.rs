@@ -31,13 +31,14 @@ impl World {
     /// An answer goes back.
     pub(super) fn reply(&mut self, to: Party, life: u64, call: u64, reply: Reply, after_ms: u64) {
         let Party::Worker(index) = to else { return };
-        if Weather::is_cut(&self.weather.cut_back, index, self.now_ms) {
+        if Weather::lasts(&self.weather.cut_back, index, self.now_ms) {
             return self.count("answer_cut");
         }
         if self.is_lost() {
             return self.count("answer_lost");
         }
         let late_ms = after_ms + self.latency_ms();
+        self.under_way((to, false), late_ms);
         self.queue.push(self.now_ms + late_ms, Event::Answer { index, life, call, reply });
     }
 
@@ -163,7 +164,7 @@ impl World {
         }
     }
 
-    fn folder(&self, life: u64) -> std::path::PathBuf {
+    pub(super) fn folder(&self, life: u64) -> std::path::PathBuf {
         self.root.path().join(format!("life-{life}"))
     }
 

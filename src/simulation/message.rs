@@ -1,10 +1,11 @@
 //! What travels between workers, operators and the coordinator.
 
-use crate::model::{JobId, JobState, PipelineId, SessionId};
+use crate::model::{JobId, JobState, Mode, PipelineId, SessionId, Target};
+use crate::protocol::control::Limit;
 use crate::protocol::submit::Submission;
 use crate::protocol::work::{Assignment, Capabilities, Completion, Failure, Fence, RunningJob};
 use crate::recipes::Recipe;
-use crate::store::StoreError;
+use crate::store::{StoreError, SubmissionKey};
 
 /// Who speaks with the coordinator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,6 +14,14 @@ pub(super) enum Party {
     Worker(usize),
     /// Whoever submits, cancels and replays.
     Operator,
+}
+
+/// What somebody hands in, under a key of its own.
+#[derive(Debug, Clone)]
+pub(super) struct Handed {
+    pub(super) key: SubmissionKey,
+    pub(super) submission: Submission,
+    pub(super) recipe: Recipe,
 }
 
 /// A call, as the HTTP routes take it.
@@ -26,11 +35,13 @@ pub(super) enum Request {
     Complete(JobId, Fence, Box<Completion>),
     Fail(JobId, Fence, Failure),
     Release(JobId, Fence),
-    Submit(Box<(Submission, Recipe)>),
+    Submit(Box<Handed>),
     Cancel(PipelineId),
     Replay(JobId),
     Dismiss(JobId),
     Forgive(String),
+    Control(Target, Mode),
+    Limit(Limit),
 }
 
 impl Request {
@@ -43,6 +54,22 @@ impl Request {
             | Self::Release(job, fence) => Some((*job, fence)),
             _ => None,
         }
+    }
+
+    /// How an order of the operator is counted; none of a worker's calls.
+    pub(super) fn order(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Submit(_) => "order_submit",
+            Self::Cancel(_) => "order_cancel",
+            Self::Replay(_) => "order_replay",
+            Self::Dismiss(_) => "order_dismiss",
+            Self::Forgive(_) => "order_forgive",
+            Self::Control(_, Mode::Running) => "order_resume",
+            Self::Control(_, Mode::Paused) => "order_pause",
+            Self::Control(_, Mode::Draining) => "order_drain",
+            Self::Limit(_) => "order_limit",
+            _ => return None,
+        })
     }
 
     /// For the trace.
@@ -60,11 +87,15 @@ impl Request {
                 format!("fail {job} {} {} {}", fence.epoch, fence.session, failure.reason)
             }
             Self::Release(job, fence) => format!("release {job} {} {}", fence.epoch, fence.session),
-            Self::Submit(work) => format!("submit {} {}", work.0.asset, work.1.name),
+            Self::Submit(work) => {
+                format!("submit {} {} {}", work.key.key, work.submission.asset, work.recipe.name)
+            }
             Self::Cancel(pipeline) => format!("cancel {pipeline}"),
             Self::Replay(job) => format!("replay {job}"),
             Self::Dismiss(job) => format!("dismiss {job}"),
             Self::Forgive(worker) => format!("forgive {worker}"),
+            Self::Control(target, mode) => format!("control {target} {mode}"),
+            Self::Limit(limit) => format!("limit {limit:?}"),
         }
     }
 }

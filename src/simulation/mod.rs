@@ -5,15 +5,17 @@
 //! No wall clock, no thread, no chance but the seed's: the same seed gives the same trace.
 //!
 //! Reading order: `world` (one step after the other), `coordinator` and `life` (the process that
-//! is proven), `worker` and `work` (who does the jobs), `chaos` and `faults` (what goes wrong),
-//! `ledger` (what must be true).
+//! is proven), `worker` and `work` (who does the jobs), `operator` (who gives orders), `chaos` and
+//! `faults` (what goes wrong), `ledger` and `gates` (what must be true).
 
 mod chaos;
 mod coordinator;
 mod faults;
+mod gates;
 mod ledger;
 mod life;
 mod message;
+mod operator;
 mod random;
 mod time;
 mod work;
@@ -24,6 +26,7 @@ mod world;
 mod tests;
 
 use crate::recipes::LibraryError;
+use crate::store::Store;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -78,7 +81,7 @@ pub struct Report {
     pub pipelines: u64,
     /// What went wrong, by kind.
     pub faults: BTreeMap<&'static str, u64>,
-    /// Rules checked.
+    /// How often a rule was checked.
     pub invariants_checked: u64,
     /// Hash of all that happened; the same for the same seed.
     pub trace_hash: String,
@@ -103,6 +106,11 @@ pub enum SimulationError {
     /// A shipped recipe is absent.
     #[error("the shipped recipe '{0}' is absent")]
     NoRecipe(&'static str),
+}
+
+/// Every rule that is checked, in words.
+pub fn rules() -> impl Iterator<Item = &'static str> {
+    ledger::RULES.into_iter().chain(Store::rules()).chain(["the write-ahead log stays bounded"])
 }
 
 /// Runs one seed to its end, or to the first broken rule.

@@ -4,12 +4,13 @@ use super::random::Random;
 use crate::model::{AssetKind, AssetName, Checksum, Reason, Stage};
 use crate::protocol::submit::{SourceFile, Submission};
 use crate::protocol::work::{Assignment, Completion, Failure, OutputFile, StageReport};
+use crate::recipes::Recipe;
 use std::collections::BTreeMap;
 
 /// Names of assets; what follows the dash is the kind.
 const ASSETS: [&str; 5] = ["gear-mesh", "crate-mesh", "stone-image", "walk-sequence", "sky-image"];
 
-const FAILURES: [Reason; 7] = [
+const FAILURES: [Reason; 8] = [
     Reason::NetworkError,
     Reason::DiskError,
     Reason::ProcessCrashed,
@@ -17,10 +18,31 @@ const FAILURES: [Reason; 7] = [
     Reason::DiskFull,
     Reason::ProgramMissing,
     Reason::InputCorrupt,
+    Reason::LicenceUnavailable,
 ];
+
+/// What every job that draws holds.
+pub(super) const SEMAPHORE: &str = "licence.draw";
+/// How often transforming begins.
+pub(super) const RATE: &str = "storage";
 
 /// Frames of every sequence.
 const FRAMES: u32 = 5;
+
+/// A shipped recipe with little to do, whose stages ask for limits.
+pub(super) fn recipe(shipped: &Recipe) -> Recipe {
+    let mut recipe = shipped.clone();
+    recipe.settings.turntable_frames = 4;
+    recipe.settings.chunk_frames = 2;
+    for rule in &mut recipe.stages {
+        match rule.stage {
+            Stage::Render => rule.semaphores.extend(SEMAPHORE.parse()),
+            Stage::Transform => rule.rates.extend(RATE.parse()),
+            _ => {}
+        }
+    }
+    recipe
+}
 
 /// How long an attempt works: mostly seconds, now and then longer than a lease.
 pub(super) fn length_ms(random: &mut Random) -> u64 {
@@ -33,6 +55,11 @@ pub(super) fn failure(random: &mut Random, calm: bool) -> Option<Failure> {
     let fails = random.permille(chance);
     let reason = random.pick(&FAILURES).copied()?;
     fails.then(|| Failure::new(reason, "the simulated work failed"))
+}
+
+/// How everything fails on a broken machine.
+pub(super) fn sick() -> Failure {
+    Failure::new(Reason::ProcessCrashed, "the simulated machine is broken")
 }
 
 fn kind(asset: &AssetName) -> AssetKind {

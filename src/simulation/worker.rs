@@ -1,14 +1,13 @@
 //! Simulated workers: session, heartbeat, claims, work and reports as the real ones do them, with
 //! the real arithmetic of the lease.
 
+mod attempts;
+
 use super::message::{Answer, Party, Reply, Request};
 use super::time::START_WALL_MS;
-use super::work;
 use super::world::{Event, World};
-use crate::model::{Epoch, JobId, Now, Reason, SessionId, Stage, limits};
-use crate::protocol::work::{
-    Assignment, Capabilities, Completion, Failure, Fence, Progress, RunningJob,
-};
+use crate::model::{Epoch, JobId, Now, SessionId, limits};
+use crate::protocol::work::{Capabilities, Completion, Failure, Fence, Progress, RunningJob};
 use crate::store::StoreError;
 use crate::worker::bounds;
 use crate::worker::lease::{Lease, LeaseCheck};
@@ -319,27 +318,6 @@ impl World {
         self.worker_timer(index, bounds::REOPEN_GAP_MS, Tick::Open);
     }
 
-    fn report(&mut self, index: usize, id: &SessionId, key: Key) {
-        let session = self.workers.get_mut(index).and_then(|worker| worker.own(id));
-        if session.is_none_or(|session| !session.running.contains_key(&key)) {
-            return;
-        }
-        if !self.lease_holds(index, id) {
-            return self.worker_timer(index, 1_000, Tick::Report(id.clone(), key));
-        }
-        let Some(session) = self.workers.get_mut(index).and_then(|worker| worker.own(id)) else {
-            return;
-        };
-        if let Some(attempt) = session.running.get_mut(&key)
-            && attempt.phase == Phase::Working
-        {
-            attempt.phase = Phase::Reporting;
-        }
-        if let Some(request) = session.report(key) {
-            self.call(index, Kind::Report(key), request, bounds::CALL_MS);
-        }
-    }
-
     /// An answer came, or none in time.
     pub(super) fn answered(&mut self, index: usize, number: u64, reply: Reply) {
         let Some(worker) = self.workers.get_mut(index) else { return };
@@ -428,62 +406,6 @@ impl World {
             session.claiming = false;
         }
         self.claim_in(index, id, wait_ms);
-    }
-
-    fn begin_attempt(&mut self, index: usize, id: &SessionId, assignment: &Assignment) {
-        let calm = self.calm();
-        let outcome = match work::failure(&mut self.random, calm) {
-            Some(failure) => Outcome::Failure(failure),
-            None => Outcome::Result(Box::new(work::result(assignment))),
-        };
-        let key = (assignment.job_id, assignment.epoch);
-        let publishes = assignment.stage == Stage::Publish;
-        let Some(session) = self.workers.get_mut(index).and_then(|worker| worker.own(id)) else {
-            return;
-        };
-        let attempt = Attempt { phase: Phase::Starting, publishes, outcome, faults: 0 };
-        session.running.entry(key).or_insert(attempt);
-        self.worker_timer(index, 0, Tick::Report(id.clone(), key));
-    }
-
-    fn reported(&mut self, index: usize, id: &SessionId, key: Key, reply: Reply) {
-        let length_ms = work::length_ms(&mut self.random);
-        let Some(worker) = self.workers.get_mut(index) else { return };
-        let Some(session) = worker.own(id) else { return };
-        let Some(attempt) = session.running.get_mut(&key) else { return };
-        let again = |ms| Some((ms, Tick::Report(id.clone(), key)));
-        let next = match reply {
-            Ok(_) if attempt.phase == Phase::Starting => {
-                attempt.phase = Phase::Working;
-                again(length_ms)
-            }
-            Ok(_) => None,
-            Err(StoreError::Closed | StoreError::Busy(_)) => again(bounds::BACKOFF_MS * 4),
-            Err(StoreError::DiskFull) if attempt.faults < bounds::REPORT_FAULTS => {
-                attempt.faults += 1;
-                again(bounds::BACKOFF_MAX_MS)
-            }
-            Err(StoreError::Superseded(_) | StoreError::Cancelled(_) | StoreError::Finished(_)) => {
-                None
-            }
-            // A failure that the coordinator refuses ends the attempt all the same.
-            Err(_) if matches!(attempt.outcome, Outcome::Failure(_)) => None,
-            Err(error) => {
-                let reason = match error {
-                    StoreError::Conflict(_) if attempt.publishes => Reason::PublishConflict,
-                    StoreError::DiskFull => Reason::StorageFull,
-                    _ => Reason::Unexpected,
-                };
-                attempt.outcome = Outcome::Failure(Failure::new(reason, error.to_string()));
-                again(0)
-            }
-        };
-        if let Some((in_ms, tick)) = next {
-            self.worker_timer(index, in_ms, tick);
-        } else {
-            session.running.remove(&key);
-            self.claim_in(index, id, 0);
-        }
     }
 
     /// Ends orderly: gives the jobs back and closes the session, without waiting for answers.

@@ -1,11 +1,12 @@
 //! The farm in virtual time: one event after the other, and the rules checked after each.
 
 use super::coordinator::{Call, Coordinator, ready};
-use super::faults::Weather;
+use super::faults::{Weather, counters};
 use super::ledger::{Expected, Ledger, ensure};
 use super::message::{Party, Reply, Request, reply_label};
 use super::random::Random;
 use super::time::{Queue, VirtualClock};
+use super::work;
 use super::worker::{Tick, Worker};
 use super::{Options, SimulationError};
 use crate::recipes::{Library, Recipe};
@@ -20,6 +21,11 @@ const STEPS_PER_VERIFY: u64 = 400;
 /// After the faults everything must have ended within this time: the longest waits of all attempts
 /// of a stage, through all stages, and a clock that was set back by hours.
 const PATIENCE_MS: u64 = 24 * 3_600_000;
+
+/// The write-ahead log never grows beyond this.
+const LOG_BYTES: u64 = 64 << 20;
+/// A message that takes longer is a late one.
+const LATE_MS: u64 = 200;
 
 /// What happens at a moment.
 #[derive(Debug)]
@@ -82,6 +88,8 @@ pub(super) struct World {
     log: Option<Vec<String>>,
     pub(super) promised: Vec<(Request, Reply)>,
     pub(super) exported: BTreeMap<String, i64>,
+    /// When the last message on each way arrives: one that comes before it has overtaken it.
+    arrivals: BTreeMap<(Party, bool), u64>,
 }
 
 impl World {
@@ -90,10 +98,8 @@ impl World {
         let mut recipes = Vec::new();
         let library = Library::load(None).map_err(SimulationError::Recipes)?;
         for name in ["preview", "quick"] {
-            let mut recipe = library.get(name).cloned().ok_or(SimulationError::NoRecipe(name))?;
-            recipe.settings.turntable_frames = 4;
-            recipe.settings.chunk_frames = 2;
-            recipes.push(recipe);
+            let recipe = library.get(name).ok_or(SimulationError::NoRecipe(name))?;
+            recipes.push(work::recipe(recipe));
         }
         let mut world = Self {
             now_ms: 0,
@@ -107,7 +113,7 @@ impl World {
             recent: VecDeque::new(),
             orders: 0,
             wall_offset_ms: 0,
-            counts: BTreeMap::new(),
+            counts: counters(),
             steps: 0,
             checks: 0,
             clock: VirtualClock::new(),
@@ -119,6 +125,7 @@ impl World {
             log: options.log.then(Vec::new),
             promised: Vec::new(),
             exported: BTreeMap::new(),
+            arrivals: BTreeMap::new(),
         };
         world.begin();
         Ok(world)
@@ -202,8 +209,12 @@ impl World {
     fn verify(&mut self) -> Step {
         let Some(coordinator) = &self.coordinator else { return Ok(()) };
         let broken = ready(coordinator.store.verify()).map_err(|error| error.to_string())?;
-        self.checks += Store::rules() as u64;
-        ensure(broken.is_empty(), || broken.join("; "))
+        self.checks += Store::rules().count() as u64;
+        ensure(broken.is_empty(), || broken.join("; "))?;
+        let log = self.folder(self.lives).join("sawah.db-wal");
+        let bytes = std::fs::metadata(log).map_or(0, |file| file.len());
+        self.checks += 1;
+        ensure(bytes <= LOG_BYTES, || format!("the write-ahead log has grown to {bytes} bytes"))
     }
 
     fn handle(&mut self, event: Event) -> Step {
@@ -253,7 +264,7 @@ impl World {
         }
         self.recent.push_back((from, request.clone()));
         if let Party::Worker(index) = from
-            && Weather::is_cut(&self.weather.cut_towards, index, self.now_ms)
+            && Weather::lasts(&self.weather.cut_towards, index, self.now_ms)
         {
             return self.count("request_cut");
         }
@@ -268,7 +279,22 @@ impl World {
             self.queue.push(self.now_ms + late_ms, event);
         }
         let late_ms = self.latency_ms();
+        self.under_way((from, true), late_ms);
         self.queue.push(self.now_ms + late_ms, Event::Request { from, life, call, request });
+    }
+
+    /// Counts what happens to a message on its way.
+    pub(super) fn under_way(&mut self, way: (Party, bool), late_ms: u64) {
+        if late_ms >= LATE_MS {
+            self.count("message_delayed");
+        }
+        let arrives_ms = self.now_ms + late_ms;
+        let last_ms = self.arrivals.entry(way).or_default();
+        if arrives_ms < *last_ms {
+            self.count("message_reordered");
+        } else {
+            *last_ms = arrives_ms;
+        }
     }
 
     pub(super) fn is_lost(&mut self) -> bool {
@@ -317,7 +343,12 @@ impl World {
         let may_refuse = group.first().is_some_and(|one| {
             matches!(
                 one.3,
-                Request::Cancel(_) | Request::Replay(_) | Request::Dismiss(_) | Request::Forgive(_)
+                Request::Cancel(_)
+                    | Request::Replay(_)
+                    | Request::Dismiss(_)
+                    | Request::Forgive(_)
+                    | Request::Control(..)
+                    | Request::Submit(_)
             )
         });
         let unchanged =
@@ -355,6 +386,9 @@ impl World {
                 continue;
             }
             judge(expected, &request, &reply)?;
+            if matches!(reply, Err(StoreError::DiskFull)) {
+                self.count("disk_refused");
+            }
             self.ledger.acknowledged(&request, &reply)?;
             let slow = self.now_ms < self.weather.slow_disk_until_ms;
             let disk_ms = if slow { self.random.range(100, 8_000) } else { 0 };

@@ -45,30 +45,61 @@ fn claim(
         name,
     };
     let wanted = max_jobs.min(limits::JOBS_PER_CLAIM);
+    let mut assignments = Vec::new();
+    for _ in 0..limits::CLAIM_ROUNDS {
+        let given = u32::try_from(assignments.len()).unwrap_or(u32::MAX);
+        let round = hand_out(tx, session, &worker, live, wanted.saturating_sub(given))?;
+        assignments.extend(round.assignments);
+        // What was passed over is ready no more: others may be.
+        if !round.passed_over {
+            break;
+        }
+    }
+    Ok(assignments)
+}
+
+/// One look at all lanes.
+#[derive(Default)]
+struct HandedOut {
+    assignments: Vec<Assignment>,
+    /// A job was not handed out because of an alike one.
+    passed_over: bool,
+}
+
+fn hand_out(
+    tx: &Tx<'_>,
+    session: &SessionId,
+    worker: &Worker,
+    live: &[Capabilities],
+    wanted: u32,
+) -> Result<HandedOut, StoreError> {
     let mut lanes = lanes::all(tx.db, wanted)?;
-    if lanes.is_empty() {
-        return Ok(Vec::new());
+    if lanes.is_empty() || wanted == 0 {
+        return Ok(HandedOut::default());
     }
     let mut facts = lanes::facts(tx.db, lanes.iter().map(|lane| (&lane.needs, lane.project)))?;
     if lanes.iter().any(|lane| lane.round == Round::Retry) {
         let slots = live.iter().fold(0, |sum: u32, one| sum.saturating_add(one.slots));
         facts.retries = retries::all(tx.db, slots)?;
     }
-    let picks = dispatch::pick(&mut lanes, &mut facts, &worker, live, wanted, tx.now.wall_ms);
+    let picks = dispatch::pick(&mut lanes, &mut facts, worker, live, wanted, tx.now.wall_ms);
     let actor = sessions::actor(&worker.name);
     let with = With { claimed_by: Some((session, &worker.name)), ..With::default() };
-    let (mut used, mut assignments) = (Vec::new(), Vec::new());
+    let mut handed_out = HandedOut::default();
+    let mut used = Vec::new();
     for pick in picks {
         // The claim of an alike one just before may keep it back or have given it its result.
         let row = transition::job(tx, pick.job)?;
         if row.state == JobState::Queued && flights::board(tx, &row)? {
             let row = transition::apply(tx, &row, Verb::Claim, &actor, with)?;
-            assignments.push(assignment(tx, &row)?);
+            handed_out.assignments.push(assignment(tx, &row)?);
             used.push(pick);
+        } else {
+            handed_out.passed_over = true;
         }
     }
     use_up(tx, &lanes, &used, &facts)?;
-    Ok(assignments)
+    Ok(handed_out)
 }
 
 /// Writes what the picked jobs took of the rates and of their projects' turns. The semaphores

@@ -85,13 +85,21 @@ pub(super) fn unflushed_writer(farm: &Path) -> Result<Connection, StoreError> {
 }
 
 fn writer_with(farm: &Path, synchronous: &str) -> Result<Connection, StoreError> {
+    prepared(Connection::open(farm.join(DATABASE))?, farm, synchronous)
+}
+
+/// Makes an opened database one that is written to: pragmas, checks, the newest schema.
+pub(super) fn prepared(
+    mut db: Connection,
+    farm: &Path,
+    synchronous: &str,
+) -> Result<Connection, StoreError> {
     if rusqlite::version_number() < OLDEST_SQLITE {
         return Err(StoreError::Unusable(format!(
             "SQLite {} can lose data: Sawah needs 3.51.3 or newer",
             rusqlite::version()
         )));
     }
-    let mut db = Connection::open(farm.join(DATABASE))?;
     common(&db)?;
     db.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     let mode: String = db.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;

@@ -45,6 +45,7 @@ pub(super) fn key(
         asset: (&pipeline.asset, pipeline.asset_version),
         class: matching::resource_class(stage, pipeline.kind),
         settings,
+        source: pipeline.checksum,
         inputs: inputs?,
     })
 }

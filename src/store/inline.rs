@@ -60,6 +60,10 @@ pub struct InlineControl {
 }
 
 impl InlineControl {
+    pub(super) fn new(inline: Arc<Inline>) -> Self {
+        Self { inline }
+    }
+
     /// From now on verbs wait for [`InlineControl::commit`].
     pub fn gather(&self) {
         self.inline.state().gathered = Some(VecDeque::new());
@@ -133,7 +137,7 @@ impl Store {
         let readers = Readers::open_inline(farm)?;
         let (writer, inline) = Writer::inline(db, lock, farm, Arc::clone(&clock))?;
         let check = Background::start(farm)?;
-        Ok((Self { clock, writer, readers, check }, InlineControl { inline }))
+        Ok((Self { clock, writer, readers, check }, InlineControl::new(inline)))
     }
 }
 

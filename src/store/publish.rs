@@ -6,7 +6,8 @@ use super::transition::count;
 use super::writer::Tx;
 use super::{PendingExport, Store, StoreError, advance, audit, claim};
 use crate::model::{PipelineId, Stage};
-use crate::policy::{flow, keys};
+use crate::policy::flow;
+use crate::policy::keys::{self, ExportTurn};
 use crate::protocol::event::Change;
 use crate::protocol::view::PublishedFile;
 use crate::protocol::work::Completion;
@@ -145,20 +146,28 @@ pub(super) fn published_files(
 
 fn pending(db: &Connection, now_ms: i64, limit: u32) -> Result<Vec<PendingExport>, StoreError> {
     let mut query = db.prepare_cached(
-        "SELECT o.id, o.pipeline, o.tries, NOT EXISTS (
-            SELECT 1 FROM pipeline ep CROSS JOIN outbox e ON e.pipeline = ep.id
-            WHERE e.id < o.id AND ep.asset_version = p.asset_version)
+        "SELECT o.id, o.pipeline, o.tries,
+            (SELECT count(*) FROM pipeline ep CROSS JOIN outbox e ON e.pipeline = ep.id
+                WHERE e.id < o.id AND ep.asset_version = p.asset_version),
+            (SELECT count(*) FROM pipeline ep CROSS JOIN outbox e ON e.pipeline = ep.id
+                WHERE e.id < o.id AND ep.asset_version = p.asset_version
+                    AND ep.profile = p.profile)
          FROM outbox o JOIN pipeline p ON p.id = o.pipeline
          WHERE o.done_ms IS NULL AND o.next_ms <= ?1 ORDER BY o.next_ms, o.id LIMIT ?2",
     )?;
     let rows = query.query_map(params![now_ms, limit], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, u32>(3)?, row.get::<_, u32>(4)?))
     })?;
     rows.map(|row| {
-        let (id, pipeline, tries, is_first) = row?;
+        let (id, pipeline, tries, of_version, of_profile) = row?;
+        let turn = match (of_version, of_profile) {
+            (0, _) => ExportTurn::First,
+            (_, 0) => ExportTurn::FirstOfProfile,
+            _ => ExportTurn::Again(pipeline),
+        };
         let row = advance::pipeline(db, pipeline)?;
         let files = published_files(db, pipeline)?;
-        let folder = keys::export_folder(row.asset_version, &row.profile, is_first);
+        let folder = keys::export_folder(row.asset_version, &row.profile, turn);
         Ok(PendingExport { id, pipeline, asset: row.asset, folder, files, tries })
     })
     .collect()

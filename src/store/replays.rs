@@ -201,12 +201,16 @@ fn replay(
 }
 
 /// Another pipeline of the same content and profile does or did the work, side effects included.
+/// One that was given up counts as long as parts of it are live: this one would come to them.
 fn no_twin(tx: &Tx<'_>, pipeline: &advance::PipelineRow) -> Result<(), StoreError> {
     let twin: Option<PipelineId> = tx
         .db
         .prepare_cached(
-            "SELECT id FROM pipeline WHERE asset_version = ?1 AND profile = ?2 AND id <> ?3
-                AND status IN ('running', 'succeeded')",
+            "SELECT id FROM pipeline p WHERE asset_version = ?1 AND profile = ?2 AND id <> ?3
+                AND (status IN ('running', 'succeeded') OR EXISTS (
+                    SELECT 1 FROM job j WHERE j.pipeline = p.id AND j.state IN
+                        ('queued', 'claimed', 'processing', 'retry_scheduled')))
+             ORDER BY status = 'dead_lettered' LIMIT 1",
         )?
         .query_row(params![pipeline.version_id, pipeline.profile, pipeline.id], |found| {
             found.get(0)

@@ -12,6 +12,9 @@ use rusqlite::types::ValueRef;
 /// A rule, and the query whose rows break it; the first column says which row.
 type Rule = (&'static str, &'static str);
 
+/// The rule that needs the recipe.
+const BUDGET: &str = "a job has the attempts of its recipe at most";
+
 const RULES: &[Rule] = &[
     ("the audit has no gaps", "SELECT max(seq) FROM audit HAVING max(seq) <> count(*)"),
     (
@@ -174,6 +177,24 @@ const RULES: &[Rule] = &[
             WHERE j.reused_from IS NOT NULL AND (f.id IS NULL OR f.flight <> j.flight
                 OR f.state <> 'succeeded' OR f.reused_from IS NOT NULL)",
     ),
+    (
+        "a semaphore is held by exactly the claims of held jobs that need it",
+        "SELECT j.id FROM job j JOIN class_semaphore c ON c.class = j.class
+            WHERE j.state IN ('claimed', 'processing') AND NOT EXISTS (
+                SELECT 1 FROM semaphore_holder h WHERE h.semaphore = c.semaphore
+                    AND h.job = j.id AND h.epoch = j.epoch)
+         UNION ALL SELECT h.job FROM semaphore_holder h WHERE NOT EXISTS (
+            SELECT 1 FROM job j JOIN class_semaphore c ON c.class = j.class
+            WHERE j.id = h.job AND j.epoch = h.epoch AND c.semaphore = h.semaphore
+                AND j.state IN ('claimed', 'processing'))",
+    ),
+    (
+        "the kept number of jobs that wait in a queue is that counted",
+        "SELECT q.queue FROM (SELECT queue FROM job UNION SELECT substr(name, 8) FROM counter
+                WHERE name LIKE 'queued/%') q
+            WHERE coalesce((SELECT n FROM counter WHERE name = 'queued/' || q.queue), 0) <>
+                (SELECT count(*) FROM job j WHERE j.state = 'queued' AND j.queue = q.queue)",
+    ),
     ("every row's relations exist", "SELECT \"table\" FROM pragma_foreign_key_check"),
 ];
 
@@ -183,9 +204,9 @@ impl Store {
         self.readers.run(broken).await
     }
 
-    /// How many rules [`Store::verify`] checks.
-    pub fn rules() -> usize {
-        RULES.len() + 1
+    /// The rules that [`Store::verify`] checks.
+    pub fn rules() -> impl Iterator<Item = &'static str> {
+        RULES.iter().map(|(rule, _)| *rule).chain([BUDGET])
     }
 
     /// A hash of every row of every table.
@@ -204,7 +225,7 @@ fn broken(db: &Connection) -> Result<Vec<String>, StoreError> {
     }
     let over = over_budget(db)?;
     if !over.is_empty() {
-        found.push(format!("a job has the attempts of its recipe at most: {}", over.join(", ")));
+        found.push(format!("{BUDGET}: {}", over.join(", ")));
     }
     Ok(found)
 }

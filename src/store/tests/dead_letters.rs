@@ -1,10 +1,10 @@
 //! Dead letters with their evidence, and what operators do with many of them.
 
-use super::Farm;
+use super::{Farm, result_of};
 use crate::model::{JobState, PipelineStatus, Reason, Stage};
 use crate::protocol::dead::{DeadLetterFilter, DismissBatch, Edit, ReplayBatch};
 use crate::protocol::event::Change;
-use crate::protocol::work::Failure;
+use crate::protocol::work::{Failure, Fence};
 use crate::store::{Page, SessionRecord, StoreError};
 use std::collections::BTreeMap;
 
@@ -258,5 +258,36 @@ async fn a_letter_whose_work_another_pipeline_delivered_is_not_replayed() {
     let exported = events.iter().filter(|event| matches!(event.change, Change::Exported { .. }));
     assert_eq!(exported.count(), 1);
     assert!(farm.store.pending_exports(10).await.unwrap().is_empty());
+    farm.check().await;
+}
+
+#[tokio::test]
+async fn a_replay_waits_for_the_live_jobs_of_another_pipeline_with_the_same_work() {
+    let mut farm = Farm::open();
+    let worker = farm.worker("w1", &[]).await;
+    let broken = || Failure::new(Reason::InputCorrupt, "broken");
+    let first = farm.submit("dragon", "v1").await.pipeline;
+    farm.finish_one(&worker).await;
+    let (dead, fence) = farm.begin(&worker).await;
+    farm.store.fail(dead.job_id, &fence, broken()).await.unwrap();
+    let second = farm.submit("dragon", "v1").await.pipeline;
+    assert_ne!(first, second, "a pipeline that was given up is no obstacle");
+    for _ in 0..3 {
+        farm.finish_one(&worker).await;
+    }
+    let draws = farm.claim(&worker, 10).await;
+    farm.fail(&worker, &draws[0], broken()).await;
+    // The second is given up too, but two of its parts are still being drawn.
+    let replay = || farm.store.replay(dead.job_id, "ana", "");
+    assert!(matches!(replay().await, Err(StoreError::Conflict(_))));
+    for job in &draws[1..] {
+        let fence = Fence { session: worker.id.clone(), epoch: job.epoch };
+        farm.store.start(job.job_id, &fence).await.unwrap();
+        farm.store.complete(job.job_id, &fence, result_of(job)).await.unwrap();
+    }
+    replay().await.unwrap();
+    farm.run_all(&worker).await;
+    let detail = farm.store.pipeline(first).await.unwrap();
+    assert_eq!(detail.pipeline.status, PipelineStatus::Succeeded);
     farm.check().await;
 }

@@ -2,8 +2,9 @@ use super::{Farm, recipe, result_of, submission};
 use crate::model::{JobState, PipelineStatus, Stage, StageStatus};
 use crate::protocol::event::Change;
 use crate::protocol::submit::SubmitOutcome;
+use crate::recipes::Recipe;
 use crate::store::StoreError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[tokio::test]
 async fn a_pipeline_runs_through_all_stages_and_is_published_once() {
@@ -179,4 +180,33 @@ async fn another_profile_of_a_version_is_exported_beside_the_first() {
     let exports = farm.store.pending_exports(10).await.unwrap();
     let folders: Vec<_> = exports.iter().map(|export| export.folder.as_str()).collect();
     assert_eq!(folders, [format!("v0001-{profile}")]);
+}
+
+#[tokio::test]
+async fn a_version_published_again_by_the_same_profile_has_a_folder_of_its_own() {
+    let mut farm = Farm::open();
+    let worker = farm.worker("w1", &[]).await;
+    let mut folders = BTreeSet::new();
+    let mut pipelines = Vec::new();
+    for _ in 0..3 {
+        let pipeline = farm.submit("dragon", "v1").await.pipeline;
+        while farm.finish_one(&worker).await != Some(Stage::Publish) {}
+        // The pointers have moved; the export and the rest are called off.
+        farm.store.cancel_pipeline(pipeline, "ana", "").await.unwrap();
+        pipelines.push(pipeline);
+    }
+    for export in farm.store.pending_exports(10).await.unwrap() {
+        assert!(folders.insert(export.folder.clone()), "{} is used twice", export.folder);
+        farm.store.export_done(export.id, &export.folder).await.unwrap();
+    }
+    assert_eq!(folders.len(), 3);
+    // What is exported has its place, whatever was exported meanwhile.
+    let other = Recipe { name: "other".into(), ..recipe() };
+    farm.store.submit(submission("dragon", "v1"), other, [8; 16]).await.unwrap();
+    while farm.finish_one(&worker).await != Some(Stage::Publish) {}
+    let next = farm.store.pending_exports(10).await.unwrap().pop().unwrap();
+    assert!(next.folder.starts_with("v0001-other-") && folders.insert(next.folder));
+    let first = farm.store.pipeline(pipelines[0]).await.unwrap();
+    assert_eq!(first.pipeline.status, PipelineStatus::Cancelled);
+    farm.check().await;
 }

@@ -1,9 +1,11 @@
 //! Tests of the verbs on a real database, with a clock that the test moves.
 
 mod controls;
+mod crash_disk;
 mod explain;
 mod fencing;
 mod flights;
+mod model;
 mod flow;
 mod semaphores;
 mod sharing;

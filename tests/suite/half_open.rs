@@ -22,7 +22,11 @@ async fn last_death_ms(processes: Vec<u32>) -> i64 {
         let pid = i32::try_from(process).ok().and_then(Pid::from_raw).expect("a process id");
         // One that is gone already has no handle.
         let Ok(handle) = pidfd_open(pid, PidfdFlags::NONBLOCK) else { continue };
-        let handle = AsyncFd::register(handle).expect("it can be waited for");
+        #[expect(
+            deprecated,
+            reason = "its heir is unsafe; this handle is ours alone until the end"
+        )]
+        let handle = AsyncFd::new(handle).expect("it can be waited for");
         bounded("the end of a stage host", handle.readable())
             .await
             .expect("it ends")

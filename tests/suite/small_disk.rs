@@ -76,7 +76,10 @@ impl SmallDisk {
     /// Makes it larger.
     pub(crate) fn grow(&self, size: &str) {
         let mut mount = Command::new("mount");
-        mount.args(["-o", &format!("remount,size={size}")]).arg(&self.0);
+        // With its name, so that nothing of the mount table is added: not all of it may be set in
+        // a user namespace.
+        mount.args(["-t", "tmpfs", "-o", &format!("remount,size={size}"), "sawah-test"]);
+        mount.arg(&self.0);
         assert!(mount.status().is_ok_and(|status| status.success()), "it can be made larger");
     }
 

@@ -6,10 +6,10 @@ use crate::inputs::{obj, picture};
 use crate::kill_worker::{SLOW, frames_job, hosts_in, hosts_of};
 use crate::line::{Line, Swallow};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use sawah::clock::{Clock, SystemClock};
 use sawah::model::{JobId, JobState, PipelineId};
 use sawah::protocol::event::{Change, Event};
 use sawah::protocol::view::{AttemptOutcome, FarmStatus};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::unix::AsyncFd;
 
 fn farm(name: &'static str) -> Farm {
@@ -32,8 +32,7 @@ async fn last_death_ms(processes: Vec<u32>) -> i64 {
             .expect("it ends")
             .retain_ready();
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    i64::try_from(now.as_millis()).expect("a time of this age")
+    SystemClock::start().now().wall_ms
 }
 
 /// A worker called `far` that draws frames over a line.

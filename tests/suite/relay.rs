@@ -6,11 +6,15 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::Response;
 use std::sync::Arc;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio_util::task::AbortOnDropHandle;
 
 /// The largest message that goes through.
 const MESSAGE_BYTES: usize = 64 << 20;
+
+/// Messages that wait for the test to look at them.
+const MESSAGES: usize = 4_096;
 
 /// What becomes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +41,16 @@ struct Post {
     http: reqwest::Client,
     target: String,
     choose: Box<dyn Fn(&Message) -> Way + Send + Sync>,
-    told: UnboundedSender<Message>,
+    told: Sender<Message>,
+}
+
+impl Post {
+    fn tell(&self, message: Message) {
+        // A test that has ended wants to hear nothing more.
+        if let Err(TrySendError::Full(message)) = self.told.try_send(message) {
+            panic!("{MESSAGES} messages wait already: {message:?}");
+        }
+    }
 }
 
 /// The relay; gone when dropped.
@@ -51,8 +64,8 @@ impl Relay {
     pub(crate) async fn to(
         target: &str,
         choose: impl Fn(&Message) -> Way + Send + Sync + 'static,
-    ) -> (Self, UnboundedReceiver<Message>) {
-        let (told, messages) = unbounded_channel();
+    ) -> (Self, Receiver<Message>) {
+        let (told, messages) = channel(MESSAGES);
         let http = reqwest::Client::new();
         let post = Post { http, target: target.to_owned(), choose: Box::new(choose), told };
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
@@ -80,7 +93,7 @@ async fn relay(State(post): State<Arc<Post>>, request: Request) -> Response {
     let mut message = Message { method: parts.method, path, body, answers: Vec::new() };
     let way = (post.choose)(&message);
     if way == Way::Hold {
-        drop(post.told.send(message));
+        post.tell(message);
         return std::future::pending().await;
     }
     let mut headers = HeaderMap::new();
@@ -93,7 +106,7 @@ async fn relay(State(post): State<Arc<Post>>, request: Request) -> Response {
     }
     let (status, body) = message.answers.last().cloned().expect("it was delivered");
     if way == Way::Twice {
-        drop(post.told.send(message));
+        post.tell(message);
     }
     plain(status, headers, body)
 }

@@ -50,6 +50,39 @@ async fn wrong_usage_has_code_2() {
 }
 
 #[tokio::test]
+async fn wrong_settings_have_code_2_whatever_the_command() {
+    for (key, value, word) in [
+        ("SAWAH_LEASE_MS", "soon", "lease_ms"),
+        ("SAWAH_LEASE_MS", "1", "lease_ms"),
+        ("SAWAH_HEARTBEAT_MS", "29999", "heartbeat_ms"),
+        ("SAWAH_LISTEN", "here", "listen"),
+        ("SAWAH_WORKER_SLOTS", "0", "worker.slots"),
+        ("SAWAH_WORKER_NAME", "a\u{7}b", "worker.name"),
+        ("SAWAH_LOG", "loud=very", "log.level"),
+        ("SAWAH_LOG_FORMAT", "xml", "log.format"),
+    ] {
+        let farm = Farm::new("wrong-setting").with(key, value);
+        for command in [
+            &["serve", "--listen", "127.0.0.1:0"] as &[&str],
+            &["worker"],
+            &["submit", "leaf.png"],
+            &["ls", "--json"],
+            &["why", "1"],
+            &["doctor"],
+        ] {
+            // The flag wins, so what the variable says does not matter.
+            if key == "SAWAH_LISTEN" && command.contains(&"--listen") {
+                continue;
+            }
+            let ran = farm.run(command).await.expect_code(2);
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(said.contains(word), "{key}={value}: {word} is missing: {ran:#?}");
+        }
+        assert!(!farm.folder().exists(), "{key}={value}: a farm was made");
+    }
+}
+
+#[tokio::test]
 async fn help_tells_every_command() {
     let farm = Farm::new("help");
     let help = farm.run(["--help"]).await.expect_code(0).stdout;

@@ -4,6 +4,7 @@
 //! Waiting is by events or by the program's own end, each bounded by [`WAIT`].
 
 use crate::events::Events;
+pub(crate) use crate::ran::Ran;
 use reqwest::{Method, StatusCode};
 use sawah::model::{JobId, PipelineId, Stage};
 use sawah::protocol::event::{Change, Event};
@@ -11,7 +12,6 @@ use sawah::protocol::problem::Problem;
 use sawah::protocol::view::{DeadLetterView, FarmStatus, JobDetail, PipelineDetail, PublishedFile};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
 use std::future::Future;
@@ -69,75 +69,6 @@ impl Process {
 pub(crate) fn signal(pid: u32, signal: rustix::process::Signal) {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     rustix::process::kill_process(pid.expect("a process id"), signal).expect("it can be signalled");
-}
-
-/// What a client command did.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) code: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-impl Ran {
-    /// The one JSON document on stdout.
-    pub(crate) fn json(&self) -> Value {
-        match serde_json::from_str(&self.stdout) {
-            Ok(value) => value,
-            Err(error) => panic!("stdout is not one JSON document ({error}): {self:#?}"),
-        }
-    }
-
-    /// Ends the test unless the exit code is `code`.
-    pub(crate) fn expect_code(self, code: i32) -> Self {
-        assert_eq!(self.code, code, "exit code, should be {code}: {self:#?}");
-        self
-    }
-
-    /// Every pipeline that the JSON names.
-    pub(crate) fn pipelines(&self) -> Vec<PipelineId> {
-        let mut ids = Vec::new();
-        find(&self.json(), &mut |key, value| {
-            let id = match key {
-                "pipeline" => value.as_i64().or_else(|| value.get("id").and_then(Value::as_i64)),
-                _ => None,
-            };
-            ids.extend(id.map(PipelineId));
-        });
-        ids.sort_unstable();
-        ids.dedup();
-        ids
-    }
-
-    /// The only pipeline that the JSON names.
-    pub(crate) fn pipeline(&self) -> PipelineId {
-        match self.pipelines().as_slice() {
-            [pipeline] => *pipeline,
-            other => panic!("one pipeline should be named, not {other:?}: {self:#?}"),
-        }
-    }
-
-    /// The texts under `key` anywhere in the JSON.
-    pub(crate) fn texts(&self, key: &str) -> Vec<String> {
-        let mut texts = Vec::new();
-        find(&self.json(), &mut |found, value| {
-            if found == key {
-                texts.extend(value.as_str().map(str::to_owned));
-            }
-        });
-        texts
-    }
-}
-
-fn find(value: &Value, visit: &mut impl FnMut(&str, &Value)) {
-    match value {
-        Value::Object(map) => map.iter().for_each(|(key, value)| {
-            visit(key, value);
-            find(value, visit);
-        }),
-        Value::Array(list) => list.iter().for_each(|value| find(value, visit)),
-        _ => {}
-    }
 }
 
 /// The farm.
@@ -280,9 +211,18 @@ impl Farm {
 
     /// Starts `sawah worker` on a given work folder.
     pub(crate) fn worker_in(&self, name: &str, work: &Path) -> Process {
+        self.start_worker(name, work, &self.url)
+    }
+
+    /// Starts `sawah worker` that reaches the coordinator at another address.
+    pub(crate) fn worker_at(&self, name: &str, url: &str) -> Process {
+        self.start_worker(name, &self.work_folder(name), url)
+    }
+
+    fn start_worker(&self, name: &str, work: &Path, url: &str) -> Process {
         let mut command = self.command();
         command.env_remove("SAWAH_FARM").args(["worker", "--name", name, "--slots", "2"]);
-        command.args(["--coordinator", &self.url, "--token", &self.token]);
+        command.args(["--coordinator", url, "--token", &self.token]);
         command.arg("--work").arg(work);
         command.stdout(self.log_file(name)).stderr(self.log_file(name));
         Process { child: command.spawn().expect("worker can be started"), _stdout: None }

@@ -96,7 +96,8 @@ async fn check_all(farm: &Farm, pipelines: &[PipelineId]) {
     assert!(jobs.iter().all(|job| job.state.is_terminal()), "{jobs:#?}");
 }
 
-fn check_jobs(detail: &PipelineDetail) {
+/// Each part was made once, by one attempt that succeeded.
+pub(crate) fn check_jobs(detail: &PipelineDetail) {
     let mut parts = BTreeSet::new();
     for job in &detail.jobs {
         assert!(parts.insert((job.job.stage, job.job.chunk)), "made twice: {:#?}", job.job);
@@ -122,8 +123,8 @@ async fn end_all(worker: Process, serve: Process) {
     serve.kill_hard().await;
 }
 
-/// The database is whole, and nothing half-done lies anywhere.
-fn check_leftovers(farm: &Farm) {
+/// SQLite finds no fault in the database of a farm that is closed.
+pub(crate) fn check_database(farm: &Farm) {
     let database = farm.folder().join("sawah.db");
     let database = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE);
     let integrity: String = database
@@ -131,7 +132,11 @@ fn check_leftovers(farm: &Farm) {
         .query_row("PRAGMA integrity_check", [], |row| row.get(0))
         .expect("the database can be read");
     assert_eq!(integrity, "ok");
+}
 
+/// The database is whole, and nothing half-done lies anywhere.
+fn check_leftovers(farm: &Farm) {
+    check_database(farm);
     let none = Vec::<PathBuf>::new();
     let folder = farm.folder();
     assert_eq!(files_under(&folder.join("incoming")), none, "incoming");
@@ -146,7 +151,8 @@ fn check_leftovers(farm: &Farm) {
     }
 }
 
-fn half_written(folder: &Path) -> Vec<PathBuf> {
+/// Files that were begun and not ended.
+pub(crate) fn half_written(folder: &Path) -> Vec<PathBuf> {
     let mut files = files_under(folder);
     files.retain(|path| {
         path.extension().is_some_and(|suffix| suffix == "part" || suffix == "tmp")

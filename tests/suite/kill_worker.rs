@@ -8,9 +8,10 @@ use sawah::model::{Chunk, JobId, JobState, Reason, Stage};
 use sawah::protocol::event::{Change, Event};
 use sawah::protocol::view::{AttemptOutcome, FarmStatus};
 use std::fs;
+use std::path::Path;
 
 /// Enough work for the worker to be in the middle of it when it dies.
-const SLOW: [&str; 8] = [
+pub(crate) const SLOW: [&str; 8] = [
     "--set",
     "turntable_frames=48",
     "--set",
@@ -47,8 +48,23 @@ pub(crate) fn hosts_of(worker: u32) -> Vec<u32> {
     hosts
 }
 
+/// Stage hosts whose work folder lies under `folder`, whoever started them.
+pub(crate) fn hosts_in(folder: &Path) -> Vec<u32> {
+    let mut hosts = Vec::new();
+    for entry in fs::read_dir("/proc").expect("proc is there").flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse() else { continue };
+        let command = fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
+        let works_there =
+            fs::read_link(entry.path().join("cwd")).is_ok_and(|at| at.starts_with(folder));
+        if works_there && command.split('\0').any(|word| word == "stage-host") {
+            hosts.push(pid);
+        }
+    }
+    hosts
+}
+
 /// Waits until a process is gone.
-async fn until_gone(pid: u32) {
+pub(crate) async fn until_gone(pid: u32) {
     let mut tail = tokio::process::Command::new("tail");
     tail.arg(format!("--pid={pid}")).args(["-f", "/dev/null"]).kill_on_drop(true);
     let status = bounded("the end of a stage host", tail.status()).await;

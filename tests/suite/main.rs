@@ -11,6 +11,10 @@ mod documents;
 mod events;
 mod farm;
 mod inputs;
+mod line;
+mod ran;
+mod relay;
+mod small_disk;
 
 // The farm as people meet it.
 mod api;
@@ -18,12 +22,18 @@ mod bad_input;
 mod batches;
 mod commands;
 mod demo;
+mod failure_scenarios;
+mod few_files;
 mod flow;
+mod frozen;
+mod full_disk;
+mod half_open;
 mod kill_serve;
 mod kill_worker;
 mod retry;
 mod separate_worker;
 mod twice;
+mod worker_disk;
 mod zombie;
 
 mod samples;

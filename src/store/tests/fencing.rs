@@ -47,6 +47,22 @@ async fn an_old_epoch_of_a_living_session_is_superseded() {
 }
 
 #[tokio::test]
+async fn a_result_before_the_start_is_refused() {
+    let mut farm = Farm::open();
+    let worker = farm.worker("w1", &[]).await;
+    farm.submit("dragon", "v1").await;
+    let job = farm.claim(&worker, 1).await.pop().unwrap();
+    let fence = Fence { session: worker.id.clone(), epoch: job.epoch };
+    let before = farm.all().await;
+    let early = farm.store.complete(job.job_id, &fence, result_of(&job)).await;
+    assert!(matches!(early, Err(StoreError::Conflict(_))), "{early:?}");
+    assert_eq!(farm.all().await, before);
+    farm.store.start(job.job_id, &fence).await.unwrap();
+    farm.store.complete(job.job_id, &fence, result_of(&job)).await.unwrap();
+    farm.check().await;
+}
+
+#[tokio::test]
 async fn a_repeated_report_gets_the_same_answer_and_changes_nothing() {
     let mut farm = Farm::open();
     let worker = farm.worker("w1", &[]).await;

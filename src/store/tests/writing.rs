@@ -1,5 +1,7 @@
-use super::{Farm, recipe, submission};
+use super::{Farm, TestClock, recipe, submission};
 use crate::clock::Clock;
+use crate::model::Now;
+use crate::store::batch::CrashPoint;
 use crate::store::{Page, Store, StoreError, connection, lanes, schema};
 use std::path::Path;
 use std::sync::Arc;
@@ -47,6 +49,54 @@ async fn a_closed_store_refuses_and_does_not_hang() {
     let refused = farm.store.submit(submission("a", "b"), recipe(), [0; 16]).await;
     assert!(matches!(refused, Err(StoreError::Closed)));
     assert!(matches!(farm.store.status().await, Err(StoreError::Closed)));
+}
+
+/// The process ends at the commit: who was told "done" must find it, who was not told may not rely
+/// on it.
+#[tokio::test]
+async fn nothing_is_answered_before_its_commit() {
+    for (point, survivors) in [(CrashPoint::BeforeCommit, 0), (CrashPoint::AfterCommit, 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let now = Now { wall_ms: 1_800_000_000_000, mono_ms: 0 };
+        let clock: Arc<dyn Clock> = Arc::new(TestClock(std::sync::Mutex::new(now)));
+        let (store, control) = Store::open_inline(folder.path(), Arc::clone(&clock)).unwrap();
+        control.crash_at(point);
+        let answer = store.submit(submission("dragon", "v1"), recipe(), [0; 16]).await;
+        assert!(matches!(answer, Err(StoreError::Closed)), "{point:?}: {answer:?}");
+        let survives = tempfile::tempdir().unwrap();
+        control.crash(folder.path(), survives.path()).unwrap();
+        drop(store);
+        let store = Store::open(survives.path(), clock).unwrap();
+        let found = store.pipelines(Page { before: None, limit: 10 }).await.unwrap();
+        assert_eq!(found.len(), survivors, "{point:?}");
+    }
+}
+
+/// The verbs look before they write. Where one of them did not, the database itself refuses.
+#[tokio::test]
+async fn the_database_itself_refuses_doubles() {
+    let farm = Farm::open();
+    farm.submit("dragon", "v1").await;
+    farm.store.close().await;
+    let db = connection::writer(farm.folder.path()).unwrap();
+    for table in ["pipeline", "job"] {
+        let columns: String = db
+            .query_row(
+                "SELECT group_concat(name) FROM pragma_table_info(?1) WHERE pk = 0",
+                [table],
+                |row| row.get(0),
+            )
+            .unwrap();
+        let double = format!("INSERT INTO {table} ({columns}) SELECT {columns} FROM {table}");
+        let refused = db.execute_batch(&double).unwrap_err().to_string();
+        assert!(refused.contains("UNIQUE constraint failed"), "{table}: {refused}");
+        let ended = match table {
+            "pipeline" => "UPDATE pipeline SET status = 'cancelled'",
+            _ => "UPDATE job SET state = 'cancelled', finished_ms = 1",
+        };
+        // What has ended stands in nobody's way.
+        db.execute_batch(&format!("BEGIN; {ended}; {double}; ROLLBACK")).unwrap();
+    }
 }
 
 #[tokio::test]

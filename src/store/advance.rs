@@ -1,18 +1,19 @@
 //! How a pipeline moves on: parts of a stage are counted, the next stage's jobs are created in
 //! the transaction in which the stage before ends.
 
-use super::StoreError;
 use super::audit;
 use super::columns::{from_json, to_json};
 use super::lanes;
 use super::transition::{JobRow, count, count_queued};
 use super::writer::Tx;
+use super::{StoreError, replays};
 use crate::model::{
     AssetKind, AssetName, Checksum, Chunk, JobId, PipelineId, PipelineStatus, ProjectId, Stage,
     StageStatus, TraceId,
 };
+use crate::policy::needs::{self, Needs};
 use crate::policy::retry::Policy;
-use crate::policy::{flow, keys, needs};
+use crate::policy::{flow, keys};
 use crate::protocol::dead::Edit;
 use crate::protocol::event::Change;
 use crate::recipes::Recipe;
@@ -74,6 +75,7 @@ pub(super) fn pipeline(db: &Connection, id: PipelineId) -> Result<PipelineRow, S
                         name: String::new(),
                         description: String::new(),
                         settings: crate::recipes::Settings::default(),
+                        times: crate::recipes::Times::default(),
                         stages: Vec::new(),
                     },
                     profile: row.get(9)?,
@@ -141,12 +143,12 @@ pub(super) fn create_job(
         chunk,
         pipeline.checksum,
     );
-    let class = lanes::class_code(tx, &needs::of(&pipeline.recipe, stage, pipeline.kind))?;
     let replay_of = replay.map(|(job, _)| job);
     let edit = replay.map(|(_, edit)| edit).filter(|edit| !edit.is_empty());
     if let Some(edit) = edit {
         key = keys::edited_key(key, &edit.settings);
     }
+    let class = lanes::class_code(tx, &needs_of(pipeline, stage, edit))?;
     let edit = edit.map(to_json).transpose()?;
     let max_attempts = Policy::of(pipeline.recipe.rule(stage)).most_attempts();
     tx.db
@@ -189,6 +191,14 @@ pub(super) fn create_job(
     Ok(job)
 }
 
+fn needs_of(pipeline: &PipelineRow, stage: Stage, edit: Option<&Edit>) -> Needs {
+    let needs = needs::of(&pipeline.recipe, stage, pipeline.kind);
+    match edit {
+        Some(edit) => needs.edited(edit),
+        None => needs,
+    }
+}
+
 /// Creates the job that replays `dead`, with what the operator changed.
 pub(super) fn create_replay(
     tx: &Tx<'_>,
@@ -202,6 +212,7 @@ pub(super) fn create_replay(
             "setting '{key}' says how the stage is cut into jobs: submit the asset again to change it"
         )));
     }
+    replays::check_placement(edit)?;
     pipeline
         .recipe
         .settings

@@ -8,8 +8,13 @@ const APPLICATION_ID: i64 = 0x5341_5741;
 
 /// Each step is run once, in order; `user_version` counts the steps done. A step that has shipped
 /// is never edited.
-const STEPS: &[&str] =
-    &[include_str!("schema_1.sql"), include_str!("schema_2.sql"), include_str!("schema_3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema_1.sql"),
+    include_str!("schema_2.sql"),
+    include_str!("schema_3.sql"),
+    include_str!("schema_terms.sql"),
+    include_str!("schema_webhooks.sql"),
+];
 
 /// Brings the database to the newest version, each step in a transaction with its number.
 pub(super) fn migrate(db: &mut Connection) -> Result<(), StoreError> {

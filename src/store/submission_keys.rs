@@ -37,16 +37,25 @@ impl Store {
     ) -> Result<Submitted, StoreError> {
         self.writer
             .run(move |tx| {
-                if let Some(answer) = remembered(tx.db, &key, tx.now.wall_ms)? {
-                    return Ok(answer);
-                }
                 let trace = TraceId::from_random(trace);
-                let answer = submit::submit(tx, &submission, &recipe, &trace)?;
-                remember(tx, &key, &answer)?;
-                Ok(answer)
+                once(tx, &key, |tx| submit::submit(tx, &submission, &recipe, &trace))
             })
             .await
     }
+}
+
+/// The answer of the first time, or that of `submit`, remembered.
+pub(super) fn once(
+    tx: &Tx<'_>,
+    key: &SubmissionKey,
+    submit: impl FnOnce(&Tx<'_>) -> Result<Submitted, StoreError>,
+) -> Result<Submitted, StoreError> {
+    if let Some(answer) = remembered(tx.db, key, tx.now.wall_ms)? {
+        return Ok(answer);
+    }
+    let answer = submit(tx)?;
+    remember(tx, key, &answer)?;
+    Ok(answer)
 }
 
 fn remembered(

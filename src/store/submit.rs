@@ -41,6 +41,17 @@ pub(super) fn submit(
     recipe: &Recipe,
     trace: &TraceId,
 ) -> Result<Submitted, StoreError> {
+    submit_if(tx, submission, recipe, trace, |tx| flow_limits::admit(tx, recipe))
+}
+
+/// Creates the work where `admit` lets it in, or finds it.
+pub(super) fn submit_if(
+    tx: &Tx<'_>,
+    submission: &Submission,
+    recipe: &Recipe,
+    trace: &TraceId,
+    admit: impl FnOnce(&Tx<'_>) -> Result<(), StoreError>,
+) -> Result<Submitted, StoreError> {
     let first = recipe
         .stages
         .first()
@@ -58,7 +69,7 @@ pub(super) fn submit(
         return Ok(found(pipeline, outcome));
     }
     let actor = format!("operator {}", submission.actor);
-    flow_limits::admit(tx, recipe)?;
+    admit(tx)?;
     let project = flow_limits::project(tx, submission.project.as_ref(), &actor)?;
     let pipeline = create_pipeline(tx, submission, recipe, &profile, version.id, trace, project)?;
     let change = Change::PipelineCreated { pipeline: views::pipeline_view(tx.db, pipeline)? };

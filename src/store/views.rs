@@ -4,6 +4,7 @@ use super::columns::{from_json, size_value};
 use super::{Page, Store, StoreError, advance, audit, claim, dead_letters, publish, sessions};
 use crate::model::{ErrorClass, JobId, JobState, PipelineId, Reason, limits};
 use crate::protocol::event::Event;
+use crate::protocol::scaling::FarmLoad;
 use crate::protocol::view::{
     AttemptView, FarmStatus, JobDetail, JobView, PipelineDetail, PipelineView, Snapshot, StageView,
     WorkerView,
@@ -74,7 +75,7 @@ impl Store {
         self.readers.run(move |db| job_detail(db, job)).await
     }
 
-    /// Counts for [`FarmStatus`]: version, farm and uptime are filled in by the coordinator.
+    /// Counts for [`FarmStatus`]: version, farm, uptime and load are filled in by the coordinator.
     pub async fn status(&self) -> Result<FarmStatus, StoreError> {
         self.readers.run(status).await
     }
@@ -348,6 +349,7 @@ fn status(db: &Connection) -> Result<FarmStatus, StoreError> {
         workers: u64::try_from(sessions::open_sessions(db)?.len()).unwrap_or(u64::MAX),
         exports_waiting: counter(db, "exports_waiting")?,
         export_trouble: publish::trouble(db)?,
+        load: FarmLoad::default(),
         seq: audit::last_seq(db)?,
     })
 }

@@ -192,8 +192,12 @@ async fn an_edited_replay_runs_with_other_settings_and_limits() {
         let reply = reply.unwrap();
         assert_eq!((reply.done, reply.refused), (0, 1), "{key}");
     }
-    let edit =
-        Edit { settings: settings("still_px", "64"), memory_mib: Some(9_000), timeout_s: Some(77) };
+    let edit = Edit {
+        settings: settings("still_px", "64"),
+        memory_mib: Some(9_000),
+        timeout_s: Some(77),
+        ..Edit::default()
+    };
     let reply = farm.store.replay_many(ReplayBatch { edit: edit.clone(), ..order(filter.clone()) });
     let new = reply.await.unwrap().items[0].replayed_as.unwrap();
     let (job, fence) = farm.begin(&worker).await;

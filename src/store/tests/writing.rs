@@ -99,7 +99,8 @@ async fn a_farm_of_the_first_schema_goes_on_with_what_it_has() {
     // Back to how the first schema left it.
     let db = connection::writer(farm.folder.path()).unwrap();
     db.execute_batch(
-        "DROP INDEX dead_letter_bare; DROP INDEX dead_letter_alike; DROP INDEX outbox_export_once;
+        "DROP TABLE webhook; DROP TABLE webhook_outbox;
+         DROP INDEX dead_letter_bare; DROP INDEX dead_letter_alike; DROP INDEX outbox_export_once;
          DROP TABLE worker_failure; DROP TABLE quarantine; DROP TABLE submission_key;
          ALTER TABLE dead_letter DROP COLUMN fingerprint;
          ALTER TABLE dead_letter DROP COLUMN log_tail;

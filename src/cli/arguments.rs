@@ -2,6 +2,7 @@
 
 #![expect(clippy::doc_markdown, reason = "these comments are help texts, shown as they are")]
 
+use super::audit::AuditArguments;
 use super::bench::BenchArguments;
 use super::cancel::CancelArguments;
 use super::control::{DrainArguments, PauseArguments, ResumeArguments};
@@ -97,6 +98,10 @@ pub(super) enum Command {
     Resume(ResumeArguments),
     Drain(DrainArguments),
     Limits(LimitsArguments),
+    /// Show what waits and runs in each queue, and whether more workers would help
+    #[command(after_help = "Examples:\n  sawah status\n  sawah status --json")]
+    Status,
+    Audit(AuditArguments),
     /// Show the workers that have a session now
     #[command(after_help = "Examples:\n  sawah workers\n  sawah workers --json")]
     Workers,

@@ -27,6 +27,11 @@ pub(super) struct Letters {
 
 impl Letters {
     pub(super) fn filter(&self) -> Result<DeadLetterFilter, CliError> {
+        named(self.narrowed()?)
+    }
+
+    /// The filter as it was typed, which may be empty.
+    pub(super) fn narrowed(&self) -> Result<DeadLetterFilter, CliError> {
         let mut filter = DeadLetterFilter {
             jobs: self.jobs.clone(),
             all: self.all,
@@ -35,13 +40,18 @@ impl Letters {
         for one in &self.wheres {
             narrow(&mut filter, one).map_err(|why| CliError::usage(&why))?;
         }
-        if filter == DeadLetterFilter::default() {
-            return Err(CliError::usage(
-                "name the dead letters: job numbers, --where KEY=VALUE, or --all",
-            ));
-        }
         Ok(filter)
     }
+}
+
+/// The filter, if it names anything.
+pub(super) fn named(filter: DeadLetterFilter) -> Result<DeadLetterFilter, CliError> {
+    if filter == DeadLetterFilter::default() {
+        return Err(CliError::usage(
+            "name the dead letters: job numbers, --where KEY=VALUE, or --all",
+        ));
+    }
+    Ok(filter)
 }
 
 fn narrow(filter: &mut DeadLetterFilter, text: &str) -> Result<(), String> {

@@ -4,6 +4,7 @@
 //! document, also where the command fails.
 
 mod arguments;
+mod audit;
 mod bench;
 mod cancel;
 mod context;
@@ -27,6 +28,7 @@ mod serve;
 mod show;
 mod signals;
 mod simulate;
+mod status;
 mod submit;
 mod wait;
 mod why;
@@ -86,6 +88,8 @@ fn run(context: &Context, command: Option<Command>) -> Result<Exit, CliError> {
         Some(Command::Resume(arguments)) => control::resume(context, arguments),
         Some(Command::Drain(arguments)) => control::drain(context, arguments),
         Some(Command::Limits(arguments)) => limits::run(context, arguments),
+        Some(Command::Status) => status::run(context),
+        Some(Command::Audit(arguments)) => audit::run(context, &arguments),
         Some(Command::Workers) => workers::run(context),
         Some(Command::Dismiss(arguments)) => dismiss::run(context, arguments),
         Some(Command::Forgive(arguments)) => forgive::run(context, arguments),

@@ -73,6 +73,7 @@ pub(super) async fn start_coordinator(
     config.listen = listen;
     config.lease_ms = settings.lease_ms.value;
     config.heartbeat_ms = settings.heartbeat_ms.value;
+    config.webhooks = settings.webhooks();
     coordinator::start(config).await.map_err(|error| CliError::failed(&error))
 }
 

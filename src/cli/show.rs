@@ -38,6 +38,7 @@ fn describe(detail: &PipelineDetail, now_ms: i64, all: bool) -> String {
     let mut text = head(detail, now_ms);
     section(&mut text, "Source files", &sources(detail, all));
     section(&mut text, "Stages and attempts", &attempts(detail, now_ms));
+    section(&mut text, "Running", &running(detail));
     section(&mut text, "Outputs", &outputs(detail, all));
     section(&mut text, "Warnings", &warnings(detail));
     section(&mut text, "Published", &published(detail, all));
@@ -158,6 +159,29 @@ fn attempt_cells(job: &JobDetail, attempt: &AttemptView, now_ms: i64) -> [String
         words::span(ended_ms.saturating_sub(began_ms)),
         why,
     ]
+}
+
+/// Every job that runs, with its last sign of progress: what stands still shows.
+fn running(detail: &PipelineDetail) -> Table {
+    let mut table = Table::new(&[
+        "STAGE", "PART", "#JOB", "WORKER", "#DONE", "#FRAME", "WHAT", "#QUIET", "LINE",
+    ]);
+    for row in detail.jobs.iter().map(|job| &job.job) {
+        let Some(progress) = &row.progress else { continue };
+        let quiet_ms = progress.quiet_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));
+        table.row([
+            row.stage.to_string(),
+            row.chunk.to_string(),
+            row.id.to_string(),
+            row.worker.clone().unwrap_or_default(),
+            format!("{:.0} %", progress.percent),
+            progress.frame.map(|frame| frame.to_string()).unwrap_or_default(),
+            progress.message.clone(),
+            quiet_ms.map(words::span).unwrap_or_default(),
+            progress.line.clone(),
+        ]);
+    }
+    table
 }
 
 fn outputs(detail: &PipelineDetail, all: bool) -> Table {

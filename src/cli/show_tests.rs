@@ -4,7 +4,7 @@ use crate::model::{
     SessionId, Stage, StageStatus, TraceId,
 };
 use crate::protocol::view::{AttemptOutcome, JobView, PublishedFile, StageView};
-use crate::protocol::work::{Failure, InputFile, OutputFile, Warning};
+use crate::protocol::work::{Failure, InputFile, OutputFile, Progress, Warning};
 
 fn attempt(number: u32, outcome: AttemptOutcome, failure: Option<Failure>) -> AttemptView {
     AttemptView {
@@ -125,4 +125,20 @@ fn it_tells_stage_attempt_worker_checksum_and_time() {
     assert!(!text.contains("0007.png"));
     let all = describe(&detail(), 65_000, true);
     assert!(all.contains("0008.png") && all.contains(&Checksum::of(b"still").to_string()));
+}
+
+#[test]
+fn a_running_job_shows_its_last_frame_line_and_how_long_it_has_been_quiet() {
+    let mut detail = detail();
+    detail.jobs[0].job.progress = Some(Progress {
+        percent: 58.3,
+        message: "frame 7 of 12".to_owned(),
+        frame: Some(7),
+        line: "tile 3 done".to_owned(),
+        quiet_ms: Some(245_000),
+    });
+    let text = describe(&detail, 65_000, false);
+    for part in ["58 %", "frame 7 of 12", "tile 3 done", "4 min 5 s", "QUIET"] {
+        assert!(text.contains(part), "{part} in:\n{text}");
+    }
 }

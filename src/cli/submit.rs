@@ -6,7 +6,7 @@ use super::{output, wait};
 use crate::client::intake::{self, Handover, IntakeError, Item};
 use crate::client::{Client, ClientError};
 use crate::model::{AssetName, Name, PipelineStatus, Reason, limits};
-use crate::protocol::submit::{SubmitOutcome, Submitted};
+use crate::protocol::submit::{IfFull, SubmitOutcome, Submitted};
 use crate::protocol::view::PipelineDetail;
 use clap::Args;
 use serde::Serialize;
@@ -48,6 +48,9 @@ pub(super) struct SubmitArguments {
     #[arg(long, value_name = "N",
         value_parser = clap::value_parser!(u8).range(..=i64::from(limits::HIGHEST_PRIORITY)))]
     priority: Option<u8>,
+    /// While a later queue is full, hold the work before its first stage instead of refusing it
+    #[arg(long)]
+    hold: bool,
     /// Numbered pictures stay single assets
     #[arg(long)]
     separate: bool,
@@ -103,6 +106,7 @@ pub(super) fn run(context: &Context, arguments: SubmitArguments) -> Result<Exit,
         separate: arguments.separate,
         project: arguments.project,
         priority: arguments.priority,
+        if_full: if arguments.hold { IfFull::Hold } else { IfFull::Refuse },
         ..Handover::new(arguments.files)
     };
     context.with_client(|client| async move {

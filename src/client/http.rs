@@ -3,10 +3,11 @@
 
 use super::error::ClientError;
 use crate::model::{JobId, JobState, PipelineId};
+use crate::protocol::audit::AuditPage;
 use crate::protocol::control::{ControlView, Limits, SetControl, SetLimit};
-use crate::protocol::dead::{BatchReply, DeadLetterDetail, DismissBatch, ReplayBatch};
+use crate::protocol::dead::{BatchReply, DeadLetterDetail, DismissBatch, ReplayBatch, ReplayOrder};
 use crate::protocol::problem::{Problem, ProblemCode};
-use crate::protocol::submit::{CancelReply, Order, Replayed, Submission, Submitted};
+use crate::protocol::submit::{CancelReply, Order, Replayed};
 use crate::protocol::view::{
     DeadLetterView, FarmStatus, JobDetail, JobView, PipelineDetail, PipelineView, Snapshot,
     WorkerView,
@@ -87,6 +88,19 @@ impl Page {
     fn query(self) -> Query {
         Query::default().with("before", self.before).with("limit", self.limit)
     }
+}
+
+/// Which rows of the audit are asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AuditQuery {
+    /// Only rows with a greater number.
+    pub after: u64,
+    /// At most this many rows; none means as many as the coordinator gives.
+    pub limit: Option<u32>,
+    /// Only rows of this pipeline.
+    pub pipeline: Option<PipelineId>,
+    /// Only rows of this job.
+    pub job: Option<JobId>,
 }
 
 /// Parameters of a call; all are numbers or words without special letters.
@@ -183,7 +197,7 @@ impl Client {
         Ok(bytes)
     }
 
-    async fn answer<T: DeserializeOwned>(
+    pub(super) async fn answer<T: DeserializeOwned>(
         &self,
         request: RequestBuilder,
         call: &str,
@@ -193,7 +207,7 @@ impl Client {
         serde_json::from_slice(&body).map_err(|error| ClientError::bad_answer(call, &error))
     }
 
-    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+    pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
         self.answer(self.request(Method::GET, path), path).await
     }
 
@@ -203,11 +217,6 @@ impl Client {
         body: &impl Serialize,
     ) -> Result<T, ClientError> {
         self.answer(self.request(Method::POST, path).json(body), path).await
-    }
-
-    /// `POST /v1/pipelines`: the bytes of every file were uploaded before.
-    pub async fn submit(&self, submission: &Submission) -> Result<Submitted, ClientError> {
-        self.post("/pipelines", submission).await
     }
 
     /// `GET /v1/pipelines`, newest first.
@@ -276,7 +285,7 @@ impl Client {
     }
 
     /// `POST /v1/dead-letters/{job}/replay`.
-    pub async fn replay(&self, job: JobId, order: &Order) -> Result<Replayed, ClientError> {
+    pub async fn replay(&self, job: JobId, order: &ReplayOrder) -> Result<Replayed, ClientError> {
         self.post(&format!("/dead-letters/{job}/replay"), order).await
     }
 
@@ -358,6 +367,13 @@ impl Client {
     /// `GET /v1/snapshot` with the newest `pipelines`.
     pub async fn snapshot(&self, pipelines: u32) -> Result<Snapshot, ClientError> {
         self.get(&format!("/snapshot?pipelines={pipelines}")).await
+    }
+
+    /// `GET /v1/audit`: one page, oldest first.
+    pub async fn audit(&self, asked: &AuditQuery) -> Result<AuditPage, ClientError> {
+        let query = Query::default().with("after", Some(asked.after)).with("limit", asked.limit);
+        let query = query.with("pipeline", asked.pipeline).with("job", asked.job);
+        self.get(&format!("/audit{}", query.0)).await
     }
 
     /// `GET /v1/status`.

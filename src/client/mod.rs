@@ -11,12 +11,13 @@ pub mod intake;
 pub mod live;
 pub mod read_model;
 pub mod sse;
+mod submit;
 #[cfg(test)]
 mod test_server;
 pub mod transfer;
 
 pub use error::ClientError;
-pub use http::{Client, Page, Token};
+pub use http::{AuditQuery, Client, Page, Token};
 
 /// Who acts, for the audit: `operator ana`.
 pub fn actor() -> String {

@@ -102,6 +102,7 @@ impl ReadModel {
             | Change::LimitChanged { .. }
             | Change::WorkerQuarantined { .. }
             | Change::WorkerForgiven { .. }
+            | Change::IntentApplied { .. }
             | Change::DeadLettersSettled { .. } => None,
         }
     }
@@ -152,6 +153,7 @@ impl ReadModel {
             }
             Change::WorkerForgiven { worker, .. } => self.quarantine(worker, None),
             Change::DeadLettersSettled { .. }
+            | Change::IntentApplied { .. }
             | Change::Published { .. }
             | Change::Exported { .. }
             | Change::ControlChanged { .. }

@@ -233,7 +233,7 @@ fn pulses_reach_only_jobs_of_their_own_session() {
         lease_left_ms: 20_000,
         running: vec![JobProgress {
             job: JobId(1),
-            progress: Progress { percent, message: "half".to_owned() },
+            progress: Progress { percent, message: "half".to_owned(), ..Progress::default() },
         }],
     };
     model.pulse(&beat(1, 50.0));

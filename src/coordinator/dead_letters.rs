@@ -5,7 +5,9 @@ use super::pipelines::check_text;
 use super::problem::{Conflicts, Refusal, Refusals};
 use super::state::Shared;
 use crate::model::JobId;
-use crate::protocol::dead::{BatchReply, DeadLetterDetail, DismissBatch, ReplayBatch};
+use crate::protocol::dead::{
+    BatchReply, DeadLetterDetail, DismissBatch, Edit, ReplayBatch, ReplayOrder,
+};
 use crate::protocol::submit::{Order, Replayed};
 use crate::protocol::view::DeadLetterView;
 use axum::Json;
@@ -53,11 +55,8 @@ pub(super) async fn replay_many(
     JsonBody(order): JsonBody<ReplayBatch>,
 ) -> Result<Json<BatchReply>, Refusal> {
     check_text("actor", &order.actor)?;
-    check_text("reason", &order.reason)?;
-    for (key, value) in &order.edit.settings {
-        check_text("settings", key)?;
-        check_text("settings", value)?;
-    }
+    check_reason(&order.reason)?;
+    check_edit(&order.edit)?;
     let reply = farm.store.replay_many(order).await?;
     let BatchReply { dry_run, matched, done, refused, .. } = reply;
     tracing::info!(dry_run, matched, done, refused, "dead letters replayed");
@@ -72,7 +71,7 @@ pub(super) async fn dismiss_many(
     JsonBody(order): JsonBody<DismissBatch>,
 ) -> Result<Json<BatchReply>, Refusal> {
     check_text("actor", &order.actor)?;
-    check_text("reason", &order.reason)?;
+    check_reason(&order.reason)?;
     let reply = farm.store.dismiss_many(order).await?;
     let BatchReply { dry_run, matched, done, refused, .. } = reply;
     tracing::info!(dry_run, matched, done, refused, "dead letters dismissed");
@@ -81,15 +80,18 @@ pub(super) async fn dismiss_many(
 
 /// Tries the job again as a new job.
 #[utoipa::path(post, path = "/v1/dead-letters/{job}/replay", tag = "dead letters",
-    params(("job" = i64, Path)), request_body = Order,
+    params(("job" = i64, Path)), request_body = ReplayOrder,
     responses((status = 201, body = Replayed), Refusals, Conflicts))]
 pub(super) async fn replay(
     State(farm): State<Shared>,
     At(job): At<JobId>,
-    JsonBody(order): JsonBody<Order>,
+    JsonBody(order): JsonBody<ReplayOrder>,
 ) -> Result<(StatusCode, Json<Replayed>), Refusal> {
-    check_order(&order)?;
-    let new = farm.store.replay(job, &order.actor, &order.reason).await?;
+    let ReplayOrder { actor, reason, edit } = order;
+    check_text("actor", &actor)?;
+    check_reason(&reason)?;
+    check_edit(&edit)?;
+    let new = farm.store.replay_edited(job, edit, &actor, &reason).await?;
     tracing::info!(%job, replayed_as = %new, "dead letter replayed");
     Ok((StatusCode::CREATED, Json(Replayed { job: new })))
 }
@@ -104,9 +106,27 @@ pub(super) async fn dismiss(
     JsonBody(order): JsonBody<Order>,
 ) -> Result<StatusCode, Refusal> {
     check_order(&order)?;
+    check_reason(&order.reason)?;
     farm.store.dismiss(job, &order.actor, &order.reason).await?;
     tracing::info!(%job, "dead letter dismissed");
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Refuses a reason that tells nothing to who reads the audit later.
+fn check_reason(reason: &str) -> Result<(), Refusal> {
+    check_text("reason", reason)?;
+    if reason.trim().is_empty() {
+        let message = "an order about dead letters needs a reason, and this one is empty";
+        return Err(Refusal::invalid(message, "Say why in 'reason': it is kept in the audit."));
+    }
+    Ok(())
+}
+
+fn check_edit(edit: &Edit) -> Result<(), Refusal> {
+    edit.settings
+        .iter()
+        .flat_map(|(key, value)| [key, value])
+        .try_for_each(|text| check_text("settings", text))
 }
 
 pub(super) fn check_order(order: &Order) -> Result<(), Refusal> {

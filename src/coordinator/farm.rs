@@ -80,6 +80,7 @@ pub(super) async fn snapshot(
     responses((status = 200, body = FarmStatus), Refusals))]
 pub(super) async fn status(State(farm): State<Shared>) -> Result<Json<FarmStatus>, Refusal> {
     let mut status = farm.store.status().await?;
+    status.load = farm.store.load().await?;
     env!("CARGO_PKG_VERSION").clone_into(&mut status.version);
     status.farm = farm.folder.to_string_lossy().into_owned();
     status.uptime_ms = farm.mono_ms().saturating_sub(farm.started.mono_ms);

@@ -1,7 +1,8 @@
 //! How sessions are kept alive and ended, whoever brings the news: HTTP or the simulation.
 
-use super::leases::{Beat, Leases};
-use crate::model::{Epoch, JobId, SessionId};
+use super::leases::{Beat, Ignored, Leases};
+use crate::model::{Epoch, Intent, JobId, SessionId};
+use crate::policy::watchdog::{Overdue, Watchdog};
 use crate::protocol::work::{Fence, RunningJob};
 use crate::store::{Store, StoreError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -52,6 +53,29 @@ pub async fn beat(
         }
     }
     Ok(Answer { stop, drain: told.drain })
+}
+
+/// Looks after what was asked for at `now_ms`: what has had no effect for too long is applied
+/// again and told; says what.
+pub async fn look_after(
+    store: &Store,
+    leases: &Mutex<Leases>,
+    watchdog: &Mutex<Watchdog>,
+    now_ms: u64,
+) -> Result<Vec<Overdue>, StoreError> {
+    let mut pending = store.pending_intents().await?;
+    let ignored = locked(leases).ignored(now_ms);
+    pending.extend(ignored.into_iter().map(|Ignored { worker, job, waited_ms }| Overdue {
+        intent: Intent::Stop { job, worker },
+        waited_ms,
+    }));
+    let due = watchdog.lock().unwrap_or_else(PoisonError::into_inner).due(&pending, now_ms);
+    for one in &due {
+        let Overdue { intent, waited_ms } = one;
+        tracing::warn!(%intent, waited_ms, "no effect yet: applied again");
+        store.apply_again(one.clone()).await?;
+    }
+    Ok(due)
 }
 
 /// The sweep's look at `now_ms`: ends the sessions whose lease ran out; says which.

@@ -26,9 +26,30 @@ struct Session {
     deadline_ms: u64,
     /// Its lease ran out and its jobs are being handed on: nothing brings it back.
     ending: bool,
-    progress: BTreeMap<JobId, (u32, Progress)>,
+    progress: BTreeMap<JobId, Marker>,
+    /// Jobs that it was told to stop and names all the same, and since when.
+    ignored_since_ms: BTreeMap<(JobId, u32), u64>,
     /// Claims that the session holds but does not know of, and since when.
     unknown_since_ms: BTreeMap<(JobId, u32), u64>,
+}
+
+/// The last sign of progress of one claim.
+#[derive(Debug)]
+struct Marker {
+    epoch: u32,
+    progress: Progress,
+    since_ms: u64,
+}
+
+/// A job that a worker was told to stop and still names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ignored {
+    /// The worker.
+    pub worker: String,
+    /// The job.
+    pub job: JobId,
+    /// For how long.
+    pub waited_ms: u64,
 }
 
 /// What follows from a heartbeat.
@@ -69,6 +90,7 @@ impl Leases {
             deadline_ms,
             ending: false,
             progress: BTreeMap::new(),
+            ignored_since_ms: BTreeMap::new(),
             unknown_since_ms: BTreeMap::new(),
         };
         self.sessions.insert(session, entry);
@@ -112,8 +134,12 @@ impl Leases {
         };
         let (kept, stopped): (Vec<_>, Vec<_>) =
             running.iter().partition(|run| held.contains(&(run.job, run.epoch.0)));
-        entry.progress =
-            kept.iter().map(|run| (run.job, (run.epoch.0, run.progress.clone()))).collect();
+        entry.progress = kept.iter().map(|run| (run.job, entry.marker(run, now_ms))).collect();
+        entry.ignored_since_ms = stopped
+            .iter()
+            .map(|run| (run.job, run.epoch.0))
+            .map(|claim| (claim, *entry.ignored_since_ms.get(&claim).unwrap_or(&now_ms)))
+            .collect();
         let known =
             |claim: &(JobId, u32)| running.iter().any(|run| (run.job, run.epoch.0) == *claim);
         entry.unknown_since_ms = held
@@ -160,10 +186,31 @@ impl Leases {
         self.sessions.get(session).map_or(0, |entry| entry.deadline_ms.saturating_sub(now_ms))
     }
 
-    /// How far a session said that a job is.
-    pub fn progress(&self, session: &SessionId, job: JobId, epoch: u32) -> Option<Progress> {
-        let (known_epoch, progress) = self.sessions.get(session)?.progress.get(&job)?;
-        (*known_epoch == epoch).then(|| progress.clone())
+    /// How far a session said that a job is, and for how long that has not changed.
+    pub fn progress(
+        &self,
+        session: &SessionId,
+        job: JobId,
+        epoch: u32,
+        now_ms: u64,
+    ) -> Option<Progress> {
+        let marker = self.sessions.get(session)?.progress.get(&job)?;
+        let quiet_ms = Some(now_ms.saturating_sub(marker.since_ms));
+        (marker.epoch == epoch).then(|| Progress { quiet_ms, ..marker.progress.clone() })
+    }
+
+    /// Jobs that workers were told to stop and still name.
+    pub fn ignored(&self, now_ms: u64) -> Vec<Ignored> {
+        let of = |entry: &Session| {
+            let jobs = entry.ignored_since_ms.iter();
+            let jobs = jobs.map(|((job, _), since_ms)| Ignored {
+                worker: entry.worker.clone(),
+                job: *job,
+                waited_ms: now_ms.saturating_sub(*since_ms),
+            });
+            jobs.collect::<Vec<_>>()
+        };
+        self.sessions.values().flat_map(of).collect()
     }
 
     /// What the live sessions can do.
@@ -174,6 +221,16 @@ impl Leases {
             live.map(|entry| entry.capabilities.clone()).collect()
         });
         Arc::clone(live)
+    }
+}
+
+impl Session {
+    /// What a beat says of a claim. The same words again are no progress.
+    fn marker(&self, run: &RunningJob, now_ms: u64) -> Marker {
+        let before = self.progress.get(&run.job).filter(|before| before.epoch == run.epoch.0);
+        let before = before.filter(|before| before.progress == run.progress);
+        let since_ms = before.map_or(now_ms, |before| before.since_ms);
+        Marker { epoch: run.epoch.0, progress: run.progress.clone(), since_ms }
     }
 }
 
@@ -211,7 +268,7 @@ mod tests {
     }
 
     fn run(job: i64, epoch: u32) -> RunningJob {
-        let progress = Progress { percent: 50.0, message: "half".into() };
+        let progress = Progress { percent: 50.0, message: "half".into(), ..Progress::default() };
         RunningJob { job: JobId(job), epoch: Epoch(epoch), progress }
     }
 
@@ -276,9 +333,9 @@ mod tests {
         let held = [(JobId(1), 1), (JobId(2), 2)];
         let beat = leases.beat(&id(0), &[run(1, 1), run(2, 1), run(3, 1)], &held, 0);
         assert_eq!(beat.stop, [JobId(2), JobId(3)]);
-        assert!(leases.progress(&id(0), JobId(1), 1).is_some());
-        assert!(leases.progress(&id(0), JobId(1), 2).is_none());
-        assert!(leases.progress(&id(0), JobId(2), 2).is_none());
+        assert!(leases.progress(&id(0), JobId(1), 1, 0).is_some());
+        assert!(leases.progress(&id(0), JobId(1), 2, 0).is_none());
+        assert!(leases.progress(&id(0), JobId(2), 2, 0).is_none());
         let beat = leases.beat(&id(7), &[run(1, 1)], &held, 0);
         assert_eq!(beat.stop, [JobId(1)], "an unknown session holds nothing");
     }
@@ -293,6 +350,38 @@ mod tests {
         assert_eq!(leases.beat(&id(0), &[], &held, 30_000).orphans, held);
         leases.beat(&id(0), &[run(1, 1)], &held, 31_000);
         assert!(leases.beat(&id(0), &[], &held, 40_000).orphans.is_empty(), "counted anew");
+    }
+
+    #[test]
+    fn the_time_since_the_last_progress_is_kept_and_the_same_words_are_none() {
+        let mut leases = leases(1);
+        let held = [(JobId(1), 1)];
+        let said = |percent, frame, line: &str| RunningJob {
+            progress: Progress { percent, frame, line: line.into(), ..Progress::default() },
+            ..run(1, 1)
+        };
+        let mut beat = |run: RunningJob, now_ms| {
+            leases.beat(&id(0), &[run], &held, now_ms);
+            leases.progress(&id(0), JobId(1), 1, now_ms + 5).unwrap()
+        };
+        assert_eq!(beat(said(1.0, Some(1), "a"), 1_000).quiet_ms, Some(5));
+        assert_eq!(beat(said(1.0, Some(1), "a"), 61_000).quiet_ms, Some(60_005));
+        let moved = beat(said(1.0, Some(2), "a"), 71_000);
+        assert_eq!((moved.quiet_ms, moved.frame), (Some(5), Some(2)), "a frame is progress");
+        assert_eq!(beat(said(1.0, Some(2), "b"), 81_000).quiet_ms, Some(5), "so is a line");
+        assert_eq!(beat(said(1.0, Some(2), "b"), 82_000).quiet_ms, Some(1_005));
+    }
+
+    #[test]
+    fn a_job_that_is_named_though_it_was_to_be_stopped_is_remembered_until_it_is_gone() {
+        let mut leases = leases(1);
+        leases.beat(&id(0), &[run(3, 1)], &[], 1_000);
+        assert_eq!(leases.beat(&id(0), &[run(3, 1)], &[], 61_000).stop, [JobId(3)], "told again");
+        let ignored = leases.ignored(62_000);
+        assert_eq!((ignored[0].job, ignored[0].waited_ms), (JobId(3), 61_000));
+        assert_eq!(ignored[0].worker, "worker-0");
+        leases.beat(&id(0), &[], &[], 63_000);
+        assert!(leases.ignored(64_000).is_empty());
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod keeping;
 pub mod leases;
 pub mod runtime_file;
 mod artifacts;
+mod audit;
 mod batches;
 mod claim;
 mod controls;
@@ -28,6 +29,7 @@ mod state;
 use crate::artifacts::{ArtifactError, Artifacts};
 use crate::clock::Clock;
 use crate::model::limits;
+use crate::protocol::webhook::NewsKind;
 use crate::recipes::Library;
 use crate::store::{Store, StoreError};
 use auth::{TokenError, TokenHash};
@@ -36,6 +38,7 @@ use listener::BoundedListener;
 use problem::Refusal;
 use runtime_file::{Runtime, RuntimeFile};
 use state::{Farm, Parts, Shared};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,6 +64,8 @@ pub struct Config {
     pub lease_ms: u64,
     /// How often a session is asked to beat, in milliseconds.
     pub heartbeat_ms: u64,
+    /// Where each kind of news goes.
+    pub webhooks: BTreeMap<NewsKind, String>,
 }
 
 impl Config {
@@ -73,6 +78,7 @@ impl Config {
             clock,
             lease_ms: limits::LEASE_MS,
             heartbeat_ms: limits::HEARTBEAT_MS,
+            webhooks: BTreeMap::new(),
         }
     }
 }
@@ -168,6 +174,7 @@ fn open(folder: &Path, clock: Arc<dyn Clock>) -> Result<Opened, CoordinatorError
 async fn serve(config: Config, opened: Opened) -> Result<Running, CoordinatorError> {
     let Opened { folder, store, artifacts, token } = opened;
     let listen_error = |source| CoordinatorError::Listen { listen: config.listen, source };
+    store.set_webhooks(config.webhooks).await?;
     let listener = TcpListener::bind(config.listen).await.map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
     let (router, document) = router::routes();

@@ -5,7 +5,7 @@ use super::problem::{Conflicts, Refusal, Refusals};
 use super::state::{Shared, blocking};
 use crate::artifacts::{Artifacts, names};
 use crate::model::{Checksum, PipelineId, Reason, limits};
-use crate::protocol::submit::{CancelReply, Order, Submission, Submitted};
+use crate::protocol::submit::{CancelReply, IfFull, Order, Submission, Submitted};
 use crate::protocol::view::{PipelineDetail, PipelineView};
 use crate::recipes::library::DEFAULT_RECIPE;
 use crate::recipes::{Library, Recipe};
@@ -13,6 +13,7 @@ use crate::store::SubmissionKey;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
+use serde::Deserialize;
 use std::collections::BTreeSet;
 
 /// Names a submission: repeated under the same key it gets the same answer.
@@ -25,11 +26,13 @@ pub(super) const TEXT_BYTES: usize = limits::MESSAGE_BYTES;
 ///
 /// Repeated with the same `Idempotency-Key` within a day it gets the same answer.
 #[utoipa::path(post, path = "/v1/pipelines", tag = "pipelines", request_body = Submission,
-    params(("idempotency-key" = Option<String>, Header, description = "New for each submission")),
+    params(("idempotency-key" = Option<String>, Header, description = "New for each submission"),
+        ("if_full" = Option<IfFull>, Query, description = "What to do while a later queue is full")),
     responses((status = 201, body = Submitted), Refusals, Conflicts))]
 pub(super) async fn submit(
     State(farm): State<Shared>,
     headers: HeaderMap,
+    Params(admission): Params<Admission>,
     JsonBody(submission): JsonBody<Submission>,
 ) -> Result<(StatusCode, Json<Submitted>), Refusal> {
     let key = submission_key(&headers, &submission)?;
@@ -43,6 +46,9 @@ pub(super) async fn submit(
     let submission = blocking(move || checked(&artifacts, submission)).await?;
     let trace = super::random_bytes()?;
     let submitted = match key {
+        key if admission.if_full == IfFull::Hold => {
+            farm.store.submit_or_hold(key, submission, recipe, trace).await?
+        }
         Some(key) => farm.store.submit_once(key, submission, recipe, trace).await?,
         None => farm.store.submit(submission, recipe, trace).await?,
     };
@@ -51,6 +57,13 @@ pub(super) async fn submit(
         "asset submitted"
     );
     Ok((StatusCode::CREATED, Json(submitted)))
+}
+
+/// How a submission wants to be treated.
+#[derive(Debug, Deserialize)]
+pub(super) struct Admission {
+    #[serde(default)]
+    if_full: IfFull,
 }
 
 /// The client's key for the submission, with the checksum of what came under it.

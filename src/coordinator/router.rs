@@ -4,11 +4,13 @@ use super::auth::TokenHash;
 use super::problem::Refusal;
 use super::state::Shared;
 use super::{
-    artifacts, auth, batches, controls, dead_letters, events, farm, jobs, logs, pipelines, sessions,
+    artifacts, audit, auth, batches, controls, dead_letters, events, farm, jobs, logs, pipelines,
+    sessions,
 };
 use crate::model::Reason;
 use crate::protocol::event::{Event, Pulse};
 use crate::protocol::problem::{Problem, ProblemCode};
+use crate::protocol::submit::IfFull;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, Uri};
@@ -31,7 +33,7 @@ const CALLS: usize = 1_024;
         title = "Sawah",
         description = "The coordinator of a render farm: what workers and clients say to it."
     ),
-    components(schemas(Problem, ProblemCode, Reason, Event, Pulse)),
+    components(schemas(Problem, ProblemCode, Reason, Event, Pulse, IfFull)),
     security(("token" = [])),
     modifiers(&BearerToken),
 )]
@@ -80,6 +82,7 @@ pub(super) fn routes() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(farm::forgive))
         .routes(routes!(farm::snapshot))
         .routes(routes!(farm::status))
+        .routes(routes!(audit::page))
         .routes(routes!(farm::recipes))
         .routes(routes!(farm::openapi))
         .routes(routes!(events::follow))
@@ -200,6 +203,7 @@ mod tests {
         ("post", "/v1/workers/{worker}/forgive"),
         ("get", "/v1/snapshot"),
         ("get", "/v1/status"),
+        ("get", "/v1/audit"),
         ("get", "/v1/recipes"),
         ("get", "/v1/openapi.json"),
         ("get", "/v1/events"),

@@ -162,5 +162,12 @@ pub(super) fn known(session: &str) -> Result<SessionId, Refusal> {
 fn tidy(progress: Progress) -> Progress {
     let percent =
         if progress.percent.is_finite() { progress.percent.clamp(0.0, 100.0) } else { 0.0 };
-    Progress { percent, message: cut(progress.message, PROGRESS_BYTES) }
+    Progress {
+        percent,
+        message: cut(progress.message, PROGRESS_BYTES),
+        frame: progress.frame,
+        line: cut(progress.line, limits::PROGRESS_LINE_BYTES),
+        // Only the coordinator's own clock says how long it has been quiet.
+        quiet_ms: None,
+    }
 }

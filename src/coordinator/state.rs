@@ -93,12 +93,13 @@ impl Farm {
 
     /// Fills in how far the running attempts are.
     pub(super) fn fill_progress<'a>(&self, jobs: impl IntoIterator<Item = &'a mut JobView>) {
+        let now_ms = self.mono_ms();
         let leases = self.leases();
         for job in jobs.into_iter().filter(|job| job.state.is_leased()) {
             job.progress = job
                 .session
                 .as_ref()
-                .and_then(|session| leases.progress(session, job.id, job.epoch.0));
+                .and_then(|session| leases.progress(session, job.id, job.epoch.0, now_ms));
         }
     }
 

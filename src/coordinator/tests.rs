@@ -1,6 +1,8 @@
 //! A whole coordinator over real HTTP, with a worker that answers by rote.
 
 mod dead_letters;
+mod rules;
+mod webhooks;
 
 use super::*;
 use crate::clock::SystemClock;
@@ -218,7 +220,7 @@ async fn a_cancelled_job_is_stopped_by_the_heartbeat_and_its_reports_are_refused
     house.put(SOURCE).await;
     let submitted = house.submit().await;
     let job = house.claim(&session).await.remove(0);
-    let progress = Progress { percent: 150.0, message: "half".into() };
+    let progress = Progress { percent: 150.0, message: "half".into(), ..Progress::default() };
     let run = RunningJob { job: job.job_id, epoch: job.epoch, progress };
     let beat = format!("/sessions/{session}/heartbeat");
     let body = Heartbeat { running: vec![run] };

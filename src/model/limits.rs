@@ -103,6 +103,32 @@ pub const ANOTHER_WORKER_MS: i64 = 30_000;
 pub const RETRY_HEADS_PASSED_OVER: u32 = 64;
 /// Share of all live workers' slots that the retries of one queue may take; at least one slot.
 pub const RETRY_SHARE_PERCENT: u32 = 50;
+/// Longest run of an attempt of a stage that computes, unless its recipe says otherwise.
+pub const CPU_TIMEOUT_S: u64 = 3_600;
+/// Longest time without progress of an attempt of a stage that computes.
+pub const CPU_STALL_S: u64 = 600;
+/// Longest run of an attempt of a stage that copies: slow storage takes its time.
+pub const IO_TIMEOUT_S: u64 = 7_200;
+/// Longest time without progress of an attempt of a stage that copies: one large file is one step.
+pub const IO_STALL_S: u64 = 900;
+/// How long a job of a cancelled pipeline may still be held before the cancel is applied again.
+pub const CANCEL_PATIENCE_MS: u64 = 60_000;
+/// How long a worker may name a job that it was told to stop before somebody is told.
+pub const STOP_PATIENCE_MS: u64 = 60_000;
+/// How long a drain may take before it is looked after.
+pub const DRAIN_PATIENCE_MS: u64 = 600_000;
+/// A queue whose oldest job has waited for this long wants more workers, or is held by a limit.
+pub const SCALE_WAIT_MS: u64 = 300_000;
+/// From this share of taken slots on more workers help a queue that waits.
+pub const SCALE_BUSY_PERCENT: u8 = 90;
+/// Tries of one webhook, over some hours, before it is given up.
+pub const WEBHOOK_TRIES: u32 = 30;
+/// Longest address of a webhook, in bytes.
+pub const WEBHOOK_URL_BYTES: usize = 2_048;
+/// Rows of the audit looked through for one page of an export.
+pub const AUDIT_ROWS_PER_PAGE: u32 = 10_000;
+/// Longest line of an attempt's log that a heartbeat carries, in bytes.
+pub const PROGRESS_LINE_BYTES: usize = 256;
 /// Most attempts that a recipe can allow.
 pub const ATTEMPTS_PER_JOB: u32 = 50;
 /// Longest wait before a retry that a recipe can ask for.

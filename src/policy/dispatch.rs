@@ -69,9 +69,8 @@ pub fn pick(
 ) -> Vec<Pick> {
     // What is left to another worker stands in nobody's way.
     for lane in lanes.iter_mut().filter(|lane| lane.round == Round::Retry) {
-        lane.heads.retain(|head| {
-            worker.failed_here(head.ready_ms, head.failed_on.as_deref(), now_wall_ms).is_none()
-        });
+        let Lane { heads, needs, .. } = lane;
+        heads.retain(|head| worker.failed_here(needs, waiting(head), now_wall_ms).is_none());
     }
     let mut picked = Vec::new();
     for _ in 0..wanted {

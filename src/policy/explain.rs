@@ -2,6 +2,7 @@
 
 use super::flight;
 use super::gate::{Facts, Hold, Round, Worker, WorkerHold};
+use super::matching::Lack;
 use super::needs::Needs;
 use super::urgency;
 use crate::model::{JobId, JobState, Mode, Name, PipelineId, ProjectId, Stage, limits};
@@ -9,6 +10,9 @@ use crate::protocol::control::Holder;
 use crate::protocol::why::{Why, WhyCode, WhyReason, WorkerWhy};
 use crate::protocol::work::Capabilities;
 use std::collections::BTreeMap;
+
+/// Workers named where none can run a job.
+const WORKERS_NAMED: usize = 5;
 
 /// The job that is asked about.
 #[derive(Debug, Clone)]
@@ -113,6 +117,8 @@ pub fn explain(subject: &Subject, scene: &Scene<'_>) -> Why {
         let text = "no worker has a session: start one with 'sawah worker'";
         why.reasons.push(reason(WhyCode::NoWorker, text));
     }
+    why.reasons.extend(target_away(subject, scene));
+    why.reasons.extend(no_capable_worker(&why.workers));
     if subject.state == JobState::Queued {
         why.level = urgency::level(subject.priority, subject.ready_ms, now_ms);
     }
@@ -160,6 +166,13 @@ fn limit(hold: Hold, subject: &Subject, scene: &Scene<'_>) -> WhyReason {
             let text = format!("queue {queue} is {mode}: 'sawah resume --queue {queue}' ends that");
             reason(code, text)
         }
+        Hold::Admission { queue, room } => reason(
+            WhyCode::AdmissionHeld,
+            format!(
+                "it was let in while a queue was full and waits until none is: {queue} has {} jobs, its limit is {}",
+                room.queued, room.max_queued
+            ),
+        ),
         Hold::Retries { at_once } => reason(
             WhyCode::RetriesAtOnce,
             format!("as many retries of queue {queue} run as may: {at_once}"),
@@ -209,6 +222,13 @@ fn for_worker(worker: &Worker, subject: &Subject, scene: &Scene<'_>) -> WorkerWh
                 let name = &worker.name;
                 reason(code, format!("it is {mode}: 'sawah resume --worker {name}' ends that"))
             }
+            WorkerHold::NotTarget(name) => {
+                reason(WhyCode::NotTarget, format!("it is for worker {name} alone"))
+            }
+            WorkerHold::Excluded => {
+                reason(WhyCode::Excluded, "whoever replayed it said that it may not run here")
+            }
+            WorkerHold::Lacks(lack) => lacks(&lack),
             WorkerHold::Quarantine => {
                 let name = &worker.name;
                 let text = format!("it is in quarantine: 'sawah forgive {name}' ends that");
@@ -235,6 +255,54 @@ fn for_worker(worker: &Worker, subject: &Subject, scene: &Scene<'_>) -> WorkerWh
         })
         .collect();
     WorkerWhy { worker: worker.name.clone(), reasons }
+}
+
+fn lacks(lack: &Lack) -> WhyReason {
+    match lack {
+        Lack::Cores { wanted, has } => {
+            reason(WhyCode::LacksCores, format!("it requires {wanted} cores, here are {has}"))
+        }
+        Lack::Memory { wanted_mib, has_mib } => reason(
+            WhyCode::LacksMemory,
+            format!("it requires {wanted_mib} MiB of memory, here are {has_mib}"),
+        ),
+        Lack::Gpu => reason(WhyCode::LacksGpu, "it requires a graphics adapter, here is none"),
+        Lack::Program(name) => reason(
+            WhyCode::LacksProgram,
+            format!("it requires program {name}, which is not installed here"),
+        ),
+    }
+}
+
+fn target_away(subject: &Subject, scene: &Scene<'_>) -> Option<WhyReason> {
+    let target = subject.needs.terms.only_worker.as_ref()?;
+    let is_here = scene.workers.iter().any(|worker| worker.name == *target);
+    let text = format!(
+        "it is for worker {target} alone, which has no session: start that worker, or replay the job without a target"
+    );
+    (!is_here).then(|| reason(WhyCode::TargetAway, text))
+}
+
+/// Where every worker that may take the job lacks something, waiting does not help.
+fn no_capable_worker(workers: &[WorkerWhy]) -> Option<WhyReason> {
+    let lacks = |one: &&WhyReason| {
+        let codes = [WhyCode::LacksCores, WhyCode::LacksMemory, WhyCode::LacksGpu];
+        codes.contains(&one.code) || one.code == WhyCode::LacksProgram
+    };
+    let barred = |one: &WhyReason| matches!(one.code, WhyCode::NotTarget | WhyCode::Excluded);
+    let may: Vec<_> = workers.iter().filter(|worker| !worker.reasons.iter().any(barred)).collect();
+    let all_lack = may.iter().all(|worker| worker.reasons.iter().any(|one| lacks(&one)));
+    if may.is_empty() || !all_lack {
+        return None;
+    }
+    let named = may.iter().take(WORKERS_NAMED).map(|worker| {
+        let lacks: Vec<_> =
+            worker.reasons.iter().filter(lacks).map(|one| one.message.as_str()).collect();
+        format!("{}: {}", worker.worker, lacks.join(", "))
+    });
+    let named: Vec<_> = named.collect();
+    let text = format!("no worker that is here can run it: {}", named.join("; "));
+    Some(reason(WhyCode::NoCapableWorker, text))
 }
 
 fn in_line(position: Option<u32>, workers: &[WorkerWhy]) -> WhyReason {

@@ -3,7 +3,7 @@
 
 use super::bucket::{self, Bucket, Rate};
 use super::fair;
-use super::matching::{self, Allowed};
+use super::matching::{self, Allowed, Lack};
 use super::needs::Needs;
 use crate::model::{Mode, Name, ProjectId, limits};
 use crate::protocol::work::Capabilities;
@@ -36,6 +36,15 @@ pub struct Retries {
     pub running: u32,
 }
 
+/// Jobs that wait in a queue, and that may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Jobs that wait.
+    pub queued: u64,
+    /// Jobs at most.
+    pub max_queued: u64,
+}
+
 /// A project that shares the farm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
@@ -64,6 +73,8 @@ pub struct Facts {
     pub rates: BTreeMap<Name, (Rate, Bucket)>,
     /// Retries by queue.
     pub retries: BTreeMap<String, Retries>,
+    /// Queues that are at their limit.
+    pub full: BTreeMap<String, Room>,
     /// Projects that have jobs.
     pub projects: BTreeMap<ProjectId, Project>,
     /// Where the fair share stands.
@@ -96,6 +107,13 @@ pub enum Hold {
         /// When the next one comes, Unix milliseconds; none means never.
         next_ms: Option<i64>,
     },
+    /// It was let in while a queue was full, and this one is.
+    Admission {
+        /// The full queue.
+        queue: String,
+        /// Its jobs.
+        room: Room,
+    },
     /// The project runs as many jobs as it may.
     Quota {
         /// Which project.
@@ -110,6 +128,12 @@ pub enum Hold {
 pub enum WorkerHold {
     /// The worker is paused or draining.
     Mode(Mode),
+    /// The job is for this other worker.
+    NotTarget(String),
+    /// The job may not run on it.
+    Excluded,
+    /// Its machine does not have what the job requires.
+    Lacks(Lack),
     /// The worker is in quarantine.
     Quarantine,
     /// The job failed on it last: another worker comes first, until then.
@@ -162,6 +186,9 @@ impl Facts {
         let retries = retries
             .filter(|one| one.running >= one.at_once)
             .map(|one| Hold::Retries { at_once: one.at_once });
+        let full = self.full.iter().find(|(full, _)| full.as_str() != queue);
+        let full = full.filter(|_| needs.terms.waits_for_room);
+        let full = full.map(|(queue, room)| Hold::Admission { queue: queue.clone(), room: *room });
         let queue = self.queues.get(queue).copied().unwrap_or_default();
         let queue = (queue != Mode::Running).then_some(Hold::Queue(queue));
         let quota = self.projects.get(&project).and_then(|one| {
@@ -181,7 +208,8 @@ impl Facts {
                 next_ms: bucket::next_token_ms(rate, bucket, now_wall_ms),
             })
         });
-        farm.into_iter().chain(queue).chain(retries).chain(quota).chain(semaphores).chain(rates)
+        let stopped = farm.into_iter().chain(queue).chain(full);
+        stopped.chain(retries).chain(quota).chain(semaphores).chain(rates)
     }
 
     /// Uses up what one job of this queue, need and project takes.
@@ -243,31 +271,44 @@ impl Worker {
         (ready_ms, failed_on): (i64, Option<&str>),
         now_wall_ms: i64,
     ) -> impl Iterator<Item = WorkerHold> + use<> {
+        let terms = &needs.terms;
+        let target = terms.only_worker.as_ref().filter(|name| **name != self.name);
+        let target = target.map(|name| WorkerHold::NotTarget(name.clone()));
+        let excluded = terms.not_worker.as_ref().filter(|name| **name == self.name);
+        let excluded = excluded.map(|_| WorkerHold::Excluded);
+        let lacks = matching::lacking(&terms.requires, &self.capabilities);
+        let lacks = lacks.into_iter().map(WorkerHold::Lacks);
         let quarantine = self.quarantined.then_some(WorkerHold::Quarantine);
-        let failed_here = self.failed_here(ready_ms, failed_on, now_wall_ms);
+        let failed_here = self.failed_here(needs, (ready_ms, failed_on), now_wall_ms);
         let mode = (self.mode != Mode::Running).then_some(WorkerHold::Mode(self.mode));
         let gpu = match matching::allowed(needs.class, &self.capabilities, live, now_wall_ms) {
-            Allowed::ReadySince { wall_ms } if ready_ms > wall_ms => {
+            Allowed::ReadySince { wall_ms } if ready_ms > wall_ms && !self.is_target(needs) => {
                 let left_ms = ready_ms.saturating_sub(wall_ms);
                 Some(WorkerHold::GpuPreferred { until_ms: now_wall_ms.saturating_add(left_ms) })
             }
             _ => None,
         };
-        mode.into_iter().chain(quarantine).chain(failed_here).chain(gpu)
+        let never = mode.into_iter().chain(target).chain(excluded).chain(lacks);
+        never.chain(quarantine).chain(failed_here).chain(gpu)
     }
 
     /// Whether a job is left to another worker because it failed on this one.
     pub fn failed_here(
         &self,
-        ready_ms: i64,
-        failed_on: Option<&str>,
+        needs: &Needs,
+        (ready_ms, failed_on): (i64, Option<&str>),
         now_wall_ms: i64,
     ) -> Option<WorkerHold> {
-        let here = failed_on == Some(self.name.as_str());
+        let here = failed_on == Some(self.name.as_str()) && !self.is_target(needs);
         matching::left_to_another(here, self.others, ready_ms, now_wall_ms).then(|| {
             let until_ms = ready_ms.saturating_add(limits::ANOTHER_WORKER_MS);
             WorkerHold::FailedHere { until_ms }
         })
+    }
+
+    /// Whether the job is for it alone: then there is no other to leave it to.
+    fn is_target(&self, needs: &Needs) -> bool {
+        needs.terms.only_worker.as_deref() == Some(self.name.as_str())
     }
 
     /// Whether all its slots are taken.

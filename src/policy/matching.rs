@@ -1,6 +1,6 @@
 //! Which worker may take which job.
 
-use crate::model::{AssetKind, Stage, limits};
+use crate::model::{AssetKind, Name, Requirements, Stage, limits};
 use crate::protocol::work::Capabilities;
 
 /// What a job asks of a worker. Interned into each job, so that a claim never tests jobs one by
@@ -69,6 +69,48 @@ pub fn allowed(
     }
 }
 
+/// Something that a job requires and a worker's machine does not have.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lack {
+    /// Processor cores.
+    Cores {
+        /// Required.
+        wanted: u32,
+        /// There.
+        has: u32,
+    },
+    /// Memory, in MiB.
+    Memory {
+        /// Required.
+        wanted_mib: u64,
+        /// There.
+        has_mib: u64,
+    },
+    /// A graphics adapter.
+    Gpu,
+    /// A program.
+    Program(Name),
+}
+
+/// Everything required that the worker does not have.
+pub fn lacking(requires: &Requirements, worker: &Capabilities) -> Vec<Lack> {
+    let mut lacks = Vec::new();
+    let has_mib = worker.memory_bytes >> 20;
+    if let Some(wanted) = requires.cores.filter(|wanted| worker.cores < *wanted) {
+        lacks.push(Lack::Cores { wanted, has: worker.cores });
+    }
+    if let Some(wanted_mib) = requires.memory_mib.filter(|wanted| has_mib < *wanted) {
+        lacks.push(Lack::Memory { wanted_mib, has_mib });
+    }
+    if requires.gpu == Some(true) && worker.gpus.is_empty() {
+        lacks.push(Lack::Gpu);
+    }
+    let has = |name: &Name| worker.programs.iter().any(|program| program.name == name.as_str());
+    let programs = requires.programs.iter().flatten();
+    lacks.extend(programs.filter(|name| !has(name)).cloned().map(Lack::Program));
+    lacks
+}
+
 /// Whether a job that just failed on the asking worker is left to another one for a while.
 /// `others` counts the live workers beside the one that asks: without one nothing is left.
 pub fn left_to_another(failed_here: bool, others: u32, ready_ms: i64, now_wall_ms: i64) -> bool {
@@ -128,6 +170,31 @@ mod tests {
         for (slots, retries) in [(0, 1), (1, 1), (2, 1), (3, 1), (8, 4), (u32::MAX, 42_949_672)] {
             assert_eq!(retries_at_once(slots), retries, "{slots}");
         }
+    }
+
+    #[test]
+    fn a_requirement_that_is_not_met_is_named_and_none_that_is() {
+        let machine = Capabilities { cores: 8, memory_bytes: 16 << 30, ..worker(&[]) };
+        let programs = |name: &str| Some([name.parse().unwrap()].into());
+        let wants = Requirements {
+            cores: Some(16),
+            memory_mib: Some(16 << 10),
+            gpu: Some(true),
+            programs: programs("ffmpeg"),
+        };
+        let expected = [
+            Lack::Cores { wanted: 16, has: 8 },
+            Lack::Gpu,
+            Lack::Program("ffmpeg".parse().unwrap()),
+        ];
+        assert_eq!(lacking(&wants, &machine), expected);
+        let none = Requirements {
+            cores: Some(0),
+            memory_mib: Some(0),
+            gpu: Some(false),
+            programs: Some(std::collections::BTreeSet::new()),
+        };
+        assert!(lacking(&none, &machine).is_empty());
     }
 
     #[test]

@@ -16,4 +16,6 @@ pub mod matching;
 pub mod needs;
 pub mod quarantine;
 pub mod retry;
+pub mod scaling;
 pub mod urgency;
+pub mod watchdog;

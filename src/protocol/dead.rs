@@ -2,7 +2,7 @@
 
 use super::view::{AttemptView, DeadLetterView};
 use super::work::Assignment;
-use crate::model::{AssetName, JobId, PipelineId, Reason, Stage};
+use crate::model::{AssetName, JobId, PipelineId, Reason, Requirements, Stage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -45,6 +45,10 @@ pub struct DeadLetterFilter {
     pub jobs: Vec<JobId>,
     /// Every open letter; needed where nothing else is given.
     pub all: bool,
+    /// Of one pipeline every failed part that nothing has made or makes since, the dismissed ones
+    /// included; for replays, with a pipeline.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub only_missing: bool,
 }
 
 /// What a replay does differently.
@@ -59,6 +63,15 @@ pub struct Edit {
     /// Another longest run, in seconds; 0 means no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<u64>,
+    /// What the machine must have; what is not named stays as in the recipe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requires: Option<Requirements>,
+    /// This worker alone may take it; an empty name means any again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only_worker: Option<String>,
+    /// This worker may not take it; an empty name means any again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_worker: Option<String>,
 }
 
 impl Edit {
@@ -73,8 +86,25 @@ impl Edit {
         self.settings.extend(other.settings.clone());
         self.memory_mib = other.memory_mib.or(self.memory_mib);
         self.timeout_s = other.timeout_s.or(self.timeout_s);
+        if let Some(requires) = &other.requires {
+            self.requires = Some(self.requires.unwrap_or_default().and(requires));
+        }
+        self.only_worker = other.only_worker.clone().or(self.only_worker);
+        self.not_worker = other.not_worker.clone().or(self.not_worker);
         self
     }
+}
+
+/// `POST /v1/dead-letters/{job}/replay`: tries one again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReplayOrder {
+    /// Who asks, for the audit.
+    pub actor: String,
+    /// Why, for the audit; not empty.
+    pub reason: String,
+    /// What it does differently.
+    #[serde(default, skip_serializing_if = "Edit::is_empty")]
+    pub edit: Edit,
 }
 
 /// `POST /v1/dead-letters/replay`: tries many again, in one transaction.

@@ -9,7 +9,7 @@ use super::quarantine::Quarantine;
 use super::view::{PipelineView, WorkerView};
 use super::work::{Failure, Progress};
 use crate::model::{
-    AssetKind, Checksum, Chunk, Epoch, JobId, JobState, Mode, PipelineId, PipelineStatus,
+    AssetKind, Checksum, Chunk, Epoch, Intent, JobId, JobState, Mode, PipelineId, PipelineStatus,
     SessionId, Stage, StageStatus, Target, Verb,
 };
 use serde::{Deserialize, Serialize};
@@ -179,6 +179,17 @@ pub enum Change {
         limit: Limit,
         /// Why, as the operator said.
         reason: String,
+    },
+    /// Something asked for had no effect for a while, so it was applied again.
+    IntentApplied {
+        /// Which.
+        intent: Intent,
+        /// How long it had waited.
+        waited_ms: u64,
+        /// Jobs that this cancelled or gave back.
+        jobs: u32,
+        /// Jobs that still run.
+        running: u32,
     },
     /// A worker failed too much and is given no more work.
     WorkerQuarantined {

@@ -3,14 +3,17 @@
 //! [`work`] is between a worker and the coordinator, [`submit`] and [`view`] between people's
 //! clients and the coordinator, [`batch`] carries many of either in one call, [`event`] is the live stream, [`problem`] every refusal.
 
+pub mod audit;
 pub mod batch;
 pub mod control;
 pub mod dead;
 pub mod event;
 pub mod problem;
 pub mod quarantine;
+pub mod scaling;
 pub mod submit;
 pub mod view;
+pub mod webhook;
 pub mod why;
 pub mod work;
 

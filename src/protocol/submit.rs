@@ -66,6 +66,17 @@ pub enum MissingWhy {
     Outside,
 }
 
+/// What becomes of a submission while one of its later queues is full.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IfFull {
+    /// It is refused: hand it in again later.
+    #[default]
+    Refuse,
+    /// It is let in and held before its first stage until no queue is full.
+    Hold,
+}
+
 /// The answer to a [`Submission`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Submitted {
@@ -91,8 +102,8 @@ pub enum SubmitOutcome {
     AlreadyThere,
 }
 
-/// `POST /v1/pipelines/{id}/cancel`, `/v1/jobs/{id}/cancel`, `/v1/dead-letters/{job}/replay` and
-/// `/dismiss`.
+/// `POST /v1/pipelines/{id}/cancel`, `/v1/dead-letters/{job}/dismiss` and
+/// `/v1/workers/{worker}/forgive`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Order {
     /// Who asks, for the audit.

@@ -2,6 +2,7 @@
 
 use super::dead::Edit;
 use super::quarantine::Quarantine;
+use super::scaling::FarmLoad;
 use super::work::{Capabilities, Failure, InputFile, OutputFile, Progress, Warning};
 use crate::model::{
     AssetKind, AssetName, Checksum, Chunk, Epoch, ErrorClass, JobId, JobState, PipelineId,
@@ -308,6 +309,9 @@ pub struct FarmStatus {
     pub exports_waiting: u64,
     /// Why the oldest export waits.
     pub export_trouble: Option<String>,
+    /// How loaded it is, and what would help.
+    #[serde(default)]
+    pub load: FarmLoad,
     /// The last event.
     pub seq: u64,
 }

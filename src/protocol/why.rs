@@ -85,6 +85,12 @@ pub enum WhyCode {
     SemaphoreFull,
     /// A rate that it needs has no token.
     RateLimited,
+    /// It was let in while a queue was full, and one still is.
+    AdmissionHeld,
+    /// The worker that it is for has no session.
+    TargetAway,
+    /// No worker that is here has what it requires.
+    NoCapableWorker,
     /// No worker has a session.
     NoWorker,
     /// The worker is paused.
@@ -97,6 +103,18 @@ pub enum WhyCode {
     FailedHere,
     /// Workers with a graphics adapter come first.
     GpuPreferred,
+    /// It is for another worker.
+    NotTarget,
+    /// It may not run on this worker.
+    Excluded,
+    /// The worker's machine has too few processor cores.
+    LacksCores,
+    /// The worker's machine has too little memory.
+    LacksMemory,
+    /// The worker's machine has no graphics adapter.
+    LacksGpu,
+    /// The worker's machine lacks a program.
+    LacksProgram,
     /// The worker's slots are taken.
     SlotsBusy,
     /// Nothing is wrong: it waits for its turn.

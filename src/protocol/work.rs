@@ -100,6 +100,15 @@ pub struct Progress {
     pub percent: f32,
     /// What it does now: `frame 7 of 24`.
     pub message: String,
+    /// The last frame that is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<u32>,
+    /// The last line of its log.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub line: String,
+    /// For how long nothing of this has changed; filled in by the coordinator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet_ms: Option<u64>,
 }
 
 /// The answer to a [`Heartbeat`].

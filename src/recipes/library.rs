@@ -42,7 +42,7 @@ pub enum LibraryError {
     },
     /// A stage names more limits than are kept.
     #[error(
-        "a recipe's stage {stage} names too many semaphores or rates: at most {max} of each. In {path}",
+        "a recipe's stage {stage} names too many semaphores, rates or programs: at most {max} of each. In {path}",
         max = limits::NEEDS_PER_STAGE
     )]
     TooManyLimits {
@@ -127,7 +127,9 @@ fn parse(text: &str, path: &Path) -> Result<Recipe, LibraryError> {
         return Err(LibraryError::StageOrder { path: path.to_owned() });
     }
     let most = limits::NEEDS_PER_STAGE;
-    let crowded = |rule: &&StageRule| rule.semaphores.len() > most || rule.rates.len() > most;
+    let crowded = |rule: &&StageRule| {
+        rule.semaphores.len() > most || rule.rates.len() > most || !rule.requires.is_bounded()
+    };
     if let Some(rule) = recipe.stages.iter().find(crowded) {
         return Err(LibraryError::TooManyLimits { path: path.to_owned(), stage: rule.stage });
     }

@@ -5,11 +5,13 @@
 pub mod library;
 pub mod retry;
 pub mod settings;
+pub mod times;
 
 pub use library::{Library, LibraryError};
 pub use settings::{FilmPolicy, SettingError, Settings};
+pub use times::{TimeLimits, Times};
 
-use crate::model::{AssetKind, Checksum, Name, Stage};
+use crate::model::{AssetKind, Checksum, Name, Requirements, Stage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use utoipa::ToSchema;
@@ -25,6 +27,9 @@ pub struct Recipe {
     /// What the stages make.
     #[serde(default)]
     pub settings: Settings,
+    /// How long attempts may run, where a stage does not say.
+    #[serde(default, skip_serializing_if = "Times::is_empty")]
+    pub times: Times,
     /// The stages in order, each once.
     pub stages: Vec<StageRule>,
 }
@@ -38,12 +43,12 @@ pub struct StageRule {
     /// Only for these kinds; empty means all. Other kinds skip the stage.
     #[serde(default)]
     pub kinds: Vec<AssetKind>,
-    /// Longest run of one attempt, in seconds.
-    #[serde(default = "default_timeout_s")]
-    pub timeout_s: u64,
-    /// Longest time without progress, in seconds.
-    #[serde(default = "default_stall_s")]
-    pub stall_s: u64,
+    /// Longest run of one attempt, in seconds; see [`Recipe::timeout_s`] for the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_s: Option<u64>,
+    /// Longest time without progress, in seconds; see [`Recipe::stall_s`] for the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall_s: Option<u64>,
     /// Address space of the process that reads foreign files, in MiB; 0 means no limit.
     #[serde(default)]
     pub memory_mib: u64,
@@ -53,17 +58,12 @@ pub struct StageRule {
     /// Rates that an attempt takes a token of when it is handed out.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub rates: BTreeSet<Name>,
+    /// What the machine of an attempt must have.
+    #[serde(default, skip_serializing_if = "Requirements::is_empty")]
+    pub requires: Requirements,
     /// What differs from the farm's own retries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<retry::RetryRules>,
-}
-
-fn default_timeout_s() -> u64 {
-    3_600
-}
-
-fn default_stall_s() -> u64 {
-    600
 }
 
 impl StageRule {

@@ -23,6 +23,7 @@ struct Keys {
     lease_ms: Option<Spanned<u64>>,
     heartbeat_ms: Option<Spanned<u64>>,
     worker: WorkerKeys,
+    webhooks: WebhookKeys,
     log: LogKeys,
 }
 
@@ -32,6 +33,13 @@ struct WorkerKeys {
     name: Option<Spanned<String>>,
     slots: Option<Spanned<u32>>,
     work_dir: Option<Spanned<PathBuf>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct WebhookKeys {
+    dead_letter: Option<Spanned<String>>,
+    published: Option<Spanned<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -98,6 +106,14 @@ impl FileSettings {
 
     pub(super) fn worker_work_dir(&self) -> Option<Setting<PathBuf>> {
         self.folder(self.keys.worker.work_dir.as_ref())
+    }
+
+    pub(super) fn webhook_dead_letter(&self) -> Option<Setting<String>> {
+        self.setting(self.keys.webhooks.dead_letter.as_ref())
+    }
+
+    pub(super) fn webhook_published(&self) -> Option<Setting<String>> {
+        self.setting(self.keys.webhooks.published.as_ref())
     }
 
     pub(super) fn log_level(&self) -> Option<Setting<String>> {

@@ -7,8 +7,10 @@ pub mod folders;
 pub use folders::Folders;
 
 use crate::model::limits;
+use crate::protocol::webhook::NewsKind;
 use crate::telemetry::{self, LogFormat};
 use file::FileSettings;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::net::SocketAddr;
@@ -87,6 +89,10 @@ pub struct Settings {
     pub lease_ms: Setting<u64>,
     /// How often a worker says that it lives.
     pub heartbeat_ms: Setting<u64>,
+    /// Who is told of dead letters; empty means nobody.
+    pub webhook_dead_letter: Setting<String>,
+    /// Who is told of published files; empty means nobody.
+    pub webhook_published: Setting<String>,
 }
 
 /// What the command line says; wins over everything.
@@ -236,6 +242,16 @@ impl Settings {
             heartbeat_ms: from
                 .value("heartbeat_ms", "SAWAH_HEARTBEAT_MS", None, file.heartbeat_ms())?
                 .unwrap_or_else(|| by_default(limits::HEARTBEAT_MS)),
+            webhook_dead_letter: from.text(
+                "webhooks.dead_letter",
+                "SAWAH_WEBHOOK_DEAD_LETTER",
+                file.webhook_dead_letter(),
+            )?,
+            webhook_published: from.text(
+                "webhooks.published",
+                "SAWAH_WEBHOOK_PUBLISHED",
+                file.webhook_published(),
+            )?,
         };
         settings.check()?;
         Ok(settings)
@@ -255,6 +271,8 @@ impl Settings {
                 ),
             ));
         }
+        webhook("webhooks.dead_letter", &self.webhook_dead_letter)?;
+        webhook("webhooks.published", &self.webhook_published)?;
         let name = &self.worker_name.value;
         if name.trim().is_empty() || name.len() > 64 || name.chars().any(char::is_control) {
             return Err(refused(
@@ -274,6 +292,16 @@ impl Settings {
         Ok(())
     }
 
+    /// Where each kind of news goes; kinds without an address are not told.
+    pub fn webhooks(&self) -> BTreeMap<NewsKind, String> {
+        let urls = [
+            (NewsKind::DeadLetter, &self.webhook_dead_letter.value),
+            (NewsKind::Published, &self.webhook_published.value),
+        ];
+        let urls = urls.into_iter().filter(|(_, url)| !url.is_empty());
+        urls.map(|(kind, url)| (kind, url.clone())).collect()
+    }
+
     /// Every setting as text with its origin, in the order of the settings file.
     pub fn table(&self) -> Vec<(&'static str, String, &Origin)> {
         let log = self.log.value.clone().unwrap_or_else(|| "(as the command needs)".to_owned());
@@ -282,6 +310,16 @@ impl Settings {
             ("listen", self.listen.value.to_string(), &self.listen.origin),
             ("lease_ms", self.lease_ms.value.to_string(), &self.lease_ms.origin),
             ("heartbeat_ms", self.heartbeat_ms.value.to_string(), &self.heartbeat_ms.origin),
+            (
+                "webhooks.dead_letter",
+                self.webhook_dead_letter.value.clone(),
+                &self.webhook_dead_letter.origin,
+            ),
+            (
+                "webhooks.published",
+                self.webhook_published.value.clone(),
+                &self.webhook_published.origin,
+            ),
             ("worker.name", self.worker_name.value.clone(), &self.worker_name.origin),
             ("worker.slots", self.worker_slots.value.to_string(), &self.worker_slots.origin),
             (
@@ -293,6 +331,19 @@ impl Settings {
             ("log.format", self.log_format.value.to_string(), &self.log_format.origin),
         ]
     }
+}
+
+/// An address that a webhook can be sent to, or none. Only plain HTTP is spoken.
+fn webhook(key: &'static str, setting: &Setting<String>) -> Result<(), SettingsError> {
+    let url = &setting.value;
+    let host = url.strip_prefix("http://").and_then(|rest| rest.split('/').next());
+    let is_address = host.is_some_and(|host| !host.is_empty())
+        && !url.chars().any(|letter| letter.is_control() || letter == ' ')
+        && url.len() <= limits::WEBHOOK_URL_BYTES;
+    if url.is_empty() || is_address {
+        return Ok(());
+    }
+    Err(refused(key, setting, "write it as http://HOST:PORT/PATH".to_owned()))
 }
 
 fn by_default<T>(value: T) -> Setting<T> {
@@ -364,6 +415,16 @@ impl Sources<'_> {
                 origin,
             }),
         }
+    }
+
+    /// A text that is empty by default.
+    fn text(
+        &self,
+        key: &'static str,
+        variable: &'static str,
+        file: Option<Setting<String>>,
+    ) -> Result<Setting<String>, SettingsError> {
+        Ok(self.value(key, variable, None, file)?.unwrap_or_else(|| by_default(String::new())))
     }
 
     /// An empty variable counts as unset, as people expect of `SAWAH_FARM= sawah …`.

@@ -76,3 +76,16 @@ fn a_relative_farm_in_the_file_is_relative_to_the_file() {
     assert!(settings.farm.value.is_absolute());
     assert!(settings.farm.value.ends_with("here"));
 }
+
+#[test]
+fn webhooks_have_plain_addresses_and_none_by_default() {
+    let none = load("", &[], Flags::default()).expect("defaults");
+    assert!(none.webhooks().is_empty());
+    let file = "[webhooks]\ndead_letter = 'http://chat:8080/sawah'\n";
+    let one = load(file, &[], Flags::default()).expect("good settings");
+    assert_eq!(one.webhooks().len(), 1);
+    for bad in ["https://chat/x", "chat:8080", "http://", "http://a b"] {
+        let refused = refusal("", &[("SAWAH_WEBHOOK_PUBLISHED", bad)]);
+        assert!(refused.contains("webhooks.published"), "{bad}: {refused}");
+    }
+}

@@ -107,11 +107,15 @@ impl Coordinator {
             Request::Cancel(pipeline) => {
                 store.cancel_pipeline(pipeline, actor, "").await.map(|_| Answer::Cancelled)
             }
-            Request::Replay(job) => store.replay(job, actor, "").await.map(Answer::Replayed),
+            Request::Replay(job) => {
+                store.replay(job, actor, "corrected").await.map(Answer::Replayed)
+            }
             Request::Forgive(worker) => {
                 store.forgive(&worker, actor, "").await.map(|()| Answer::Done)
             }
-            Request::Dismiss(job) => store.dismiss(job, actor, "").await.map(|()| Answer::Done),
+            Request::Dismiss(job) => {
+                store.dismiss(job, actor, "given up").await.map(|()| Answer::Done)
+            }
             Request::Control(target, mode) => {
                 store.set_control(target, mode, actor, "").await.map(|_| Answer::Done)
             }

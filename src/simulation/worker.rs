@@ -254,7 +254,7 @@ impl World {
         if session.beat_timer != timer {
             return;
         }
-        let progress = Progress { percent: 50.0, message: String::new() };
+        let progress = Progress { percent: 50.0, ..Progress::default() };
         let running: Vec<RunningJob> = session
             .running
             .keys()

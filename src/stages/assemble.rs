@@ -145,7 +145,7 @@ fn checked(frames: &Frames, folder: &Path, reporter: &dyn Reporter) -> Result<Ve
             cells.push(Cell { picture: fit(&picture, SHEET_CELL_PX), number: index });
         }
         let percent = CHECKED * index as f32 / frames.count as f32;
-        reporter.progress(percent, &format!("frame {index} of {} checked", frames.count));
+        reporter.frame(index, percent, &format!("frame {index} of {} checked", frames.count));
     }
     Ok(cells)
 }

@@ -160,19 +160,29 @@ struct StdoutReporter {
 
 impl Reporter for StdoutReporter {
     fn progress(&self, percent: f32, message: &str) {
-        let percent = if percent.is_finite() { percent.clamp(0.0, 100.0) } else { 0.0 };
-        let mut highest = self.highest.lock().unwrap_or_else(PoisonError::into_inner);
-        *highest = highest.max(percent);
-        let percent = *highest;
-        drop(highest);
-        let message = cut(message, limits::MESSAGE_BYTES).to_owned();
-        say(&HostMessage::Progress { percent, message });
+        self.say_progress(None, percent, message);
+    }
+
+    fn frame(&self, frame: u32, percent: f32, message: &str) {
+        self.say_progress(Some(frame), percent, message);
     }
 
     fn log(&self, line: &str) {
         for line in line.lines() {
             say(&HostMessage::Log { line: cut(line, limits::LOG_LINE_BYTES).to_owned() });
         }
+    }
+}
+
+impl StdoutReporter {
+    fn say_progress(&self, frame: Option<u32>, percent: f32, message: &str) {
+        let percent = if percent.is_finite() { percent.clamp(0.0, 100.0) } else { 0.0 };
+        let mut highest = self.highest.lock().unwrap_or_else(PoisonError::into_inner);
+        *highest = highest.max(percent);
+        let percent = *highest;
+        drop(highest);
+        let message = cut(message, limits::MESSAGE_BYTES).to_owned();
+        say(&HostMessage::Progress { percent, message, frame });
     }
 }
 

@@ -17,6 +17,9 @@ pub enum HostMessage {
         percent: f32,
         /// What it does now.
         message: String,
+        /// The frame that was just done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        frame: Option<u32>,
     },
     /// One line for the attempt's log.
     Log {
@@ -49,6 +52,7 @@ mod tests {
         let line = serde_json::to_string(&HostMessage::Progress {
             percent: 50.0,
             message: "frame 1 of 2".to_owned(),
+            frame: None,
         })
         .unwrap();
         assert_eq!(line, r#"{"type":"progress","percent":50.0,"message":"frame 1 of 2"}"#);

@@ -69,6 +69,10 @@ pub struct StageOutput {
 pub trait Reporter {
     /// `percent` is 0 to 100 and never falls.
     fn progress(&self, percent: f32, message: &str);
+    /// The same, with the frame that was just done.
+    fn frame(&self, _frame: u32, percent: f32, message: &str) {
+        self.progress(percent, message);
+    }
     /// One line for the attempt's log.
     fn log(&self, line: &str);
 }

@@ -90,7 +90,8 @@ impl Render<'_> {
                 let Some(view) = views.get(index as usize - 1) else { break };
                 let picture = self.drawn(&mut artist, view)?;
                 self.save(&picture, turntable_file(index))?;
-                self.reporter.progress(steps.percent(index), &format!("frame {index} of {count}"));
+                let message = format!("frame {index} of {count}");
+                self.reporter.frame(index, steps.percent(index), &message);
             }
         }
         self.output.report.drawn_by = Some(artist.name().to_owned());
@@ -133,7 +134,8 @@ impl Render<'_> {
             let decoded = load_image(&self.transformed.join(&frame.name))?;
             let picture = fit(&finished_picture(decoded, exposure), self.settings.film_px);
             self.save(&on_black(picture), frame_file(index))?;
-            self.reporter.progress(steps.percent(index), &format!("frame {index} of {count}"));
+            let message = format!("frame {index} of {count}");
+            self.reporter.frame(index, steps.percent(index), &message);
         }
         Ok(())
     }

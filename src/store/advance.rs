@@ -5,13 +5,14 @@ use super::audit;
 use super::columns::{from_json, to_json};
 use super::transition::{self, JobRow, count, count_queued};
 use super::writer::Tx;
-use super::{StoreError, flights, lanes};
+use super::{StoreError, flights, lanes, replays};
 use crate::model::{
     AssetKind, AssetName, Checksum, Chunk, JobId, PipelineId, PipelineStatus, ProjectId, Stage,
     StageStatus, TraceId,
 };
+use crate::policy::needs::{self, Needs};
 use crate::policy::retry::Policy;
-use crate::policy::{flow, keys, needs};
+use crate::policy::{flow, keys};
 use crate::protocol::dead::Edit;
 use crate::protocol::event::Change;
 use crate::recipes::Recipe;
@@ -177,7 +178,6 @@ pub(super) fn create_job(
         chunk,
         pipeline.checksum,
     );
-    let class = lanes::class_code(tx, &needs::of(&pipeline.recipe, stage, pipeline.kind))?;
     let replay_of = replay.map(|(job, _)| job);
     let edit = replay.map(|(_, edit)| edit).filter(|edit| !edit.is_empty());
     let mut settings = Cow::Borrowed(&pipeline.recipe.settings);
@@ -187,6 +187,7 @@ pub(super) fn create_job(
         settings = Cow::Owned(changed.map_err(|error| StoreError::Invalid(error.to_string()))?);
     }
     let flight = flights::key(pipeline, (stage, chunk), &settings, inputs);
+    let class = lanes::class_code(tx, &needs_of(pipeline, stage, edit))?;
     let edit = edit.map(to_json).transpose()?;
     let max_attempts = Policy::of(pipeline.recipe.rule(stage)).most_attempts();
     tx.db
@@ -230,6 +231,14 @@ pub(super) fn create_job(
     Ok(job)
 }
 
+fn needs_of(pipeline: &PipelineRow, stage: Stage, edit: Option<&Edit>) -> Needs {
+    let needs = needs::of(&pipeline.recipe, stage, pipeline.kind);
+    match edit {
+        Some(edit) => needs.edited(edit),
+        None => needs,
+    }
+}
+
 /// Creates the job that replays `dead`, with what the operator changed.
 pub(super) fn create_replay(
     tx: &Tx<'_>,
@@ -243,6 +252,7 @@ pub(super) fn create_replay(
             "setting '{key}' says how the stage is cut into jobs: submit the asset again to change it"
         )));
     }
+    replays::check_placement(edit)?;
     let live: Option<JobId> = tx
         .db
         .prepare_cached(

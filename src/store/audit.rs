@@ -3,6 +3,7 @@
 use super::StoreError;
 use super::columns::{from_json, to_json};
 use super::writer::Tx;
+use crate::model::Intent;
 use crate::protocol::dead::BatchKind;
 use crate::protocol::event::{Change, Event};
 use rusqlite::{Connection, params};
@@ -108,10 +109,20 @@ impl Row {
                 ..Self::default()
             },
             Change::LimitChanged { .. } => Self { cause: "limit", ..Self::default() },
+            Change::IntentApplied { intent, .. } => Self::of_intent(intent),
             Change::WorkerQuarantined { .. } => {
                 Self { cause: "worker_quarantined", ..Self::default() }
             }
             Change::WorkerForgiven { .. } => Self { cause: "worker_forgiven", ..Self::default() },
+        }
+    }
+
+    fn of_intent(intent: &Intent) -> Self {
+        let row = Self { cause: "applied_again", ..Self::default() };
+        match intent {
+            Intent::Cancel { pipeline } => Self { pipeline: Some(pipeline.0), ..row },
+            Intent::Stop { job, .. } => Self { job: Some(job.0), ..row },
+            Intent::Drain { .. } => row,
         }
     }
 }

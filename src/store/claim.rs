@@ -140,10 +140,9 @@ pub(super) fn assignment(tx: &Tx<'_>, job: &JobRow) -> Result<Assignment, StoreE
     let limits = JobLimits {
         timeout_ms: edit
             .timeout_s
-            .or(rule.map(|rule| rule.timeout_s))
-            .unwrap_or(0)
+            .unwrap_or_else(|| pipeline.recipe.timeout_s(job.stage))
             .saturating_mul(1_000),
-        stall_ms: rule.map_or(0, |rule| rule.stall_s.saturating_mul(1_000)),
+        stall_ms: pipeline.recipe.stall_s(job.stage).saturating_mul(1_000),
         memory_bytes: edit
             .memory_mib
             .or(rule.map(|rule| rule.memory_mib))

@@ -36,13 +36,7 @@ impl Store {
 
     /// All that is paused or draining.
     pub async fn controls(&self) -> Result<Vec<ControlView>, StoreError> {
-        self.readers
-            .run(|db| {
-                let mut query = db.prepare_cached(&format!("{CONTROL} ORDER BY scope, name"))?;
-                let rows = query.query_map([], view)?.collect::<Result<Vec<_>, _>>()?;
-                rows.into_iter().map(|view| with_running(db, view)).collect()
-            })
-            .await
+        self.readers.run(|db| all(db, "")).await
     }
 
     /// What to answer to a heartbeat of an open session.
@@ -87,6 +81,18 @@ fn view(row: &Row<'_>) -> rusqlite::Result<ControlView> {
         since_ms: row.get(5)?,
         running: 0,
     })
+}
+
+/// All controls, or those that meet a condition.
+fn all(db: &Connection, condition: &str) -> Result<Vec<ControlView>, StoreError> {
+    let mut query = db.prepare_cached(&format!("{CONTROL} {condition} ORDER BY scope, name"))?;
+    let rows = query.query_map([], view)?.collect::<Result<Vec<_>, _>>()?;
+    rows.into_iter().map(|view| with_running(db, view)).collect()
+}
+
+/// All that drains.
+pub(super) fn draining(db: &Connection) -> Result<Vec<ControlView>, StoreError> {
+    all(db, "WHERE mode = 'draining'")
 }
 
 /// How the target stands in the table.

@@ -3,11 +3,12 @@
 use super::columns::{from_json, size_value, to_json};
 use super::transition::{JobRow, count};
 use super::writer::Tx;
-use super::{Page, Store, StoreError, advance, claim, views};
+use super::{Page, Store, StoreError, advance, claim, views, webhooks};
 use crate::model::{Epoch, JobId, PipelineStatus, Reason, Stage, StageStatus, limits};
 use crate::policy::fingerprint::fingerprint;
 use crate::protocol::dead::DeadLetterDetail;
 use crate::protocol::view::DeadLetterView;
+use crate::protocol::webhook::News;
 use crate::protocol::work::Failure;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -83,6 +84,15 @@ pub(super) fn bury(
     count(tx, "dead_letters", 1)?;
     advance::set_stage(tx, row.pipeline, row.stage, StageStatus::DeadLettered, actor)?;
     let pipeline = advance::pipeline(tx.db, row.pipeline)?;
+    let news = News::DeadLetter {
+        pipeline: row.pipeline,
+        asset: pipeline.asset.clone(),
+        job: row.id,
+        stage: row.stage,
+        reason: failure.reason,
+        message: failure.message.clone(),
+    };
+    webhooks::tell(tx, row.pipeline, Some(row.id), &news)?;
     advance::set_pipeline(tx, &pipeline, PipelineStatus::DeadLettered, actor)
 }
 

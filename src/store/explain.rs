@@ -6,7 +6,7 @@ use crate::policy::dispatch;
 use crate::policy::explain::{self, Builder, Scene, Subject};
 use crate::policy::gate::{Facts, Worker};
 use crate::policy::matching::ResourceClass;
-use crate::policy::needs::Needs;
+use crate::policy::needs::{Needs, Terms};
 use crate::protocol::control::Holder;
 use crate::protocol::why::Why;
 use crate::protocol::work::Capabilities;
@@ -51,6 +51,10 @@ fn why(db: &Connection, job: JobId, now_ms: i64) -> Result<Why, StoreError> {
 fn position(all: &mut Vec<dispatch::Lane>, facts: &Facts, job: JobId, now_ms: i64) -> Option<u32> {
     all.retain(|lane| !lane.is_held(facts, now_ms));
     let mut open = facts.without_limits();
+    // The place counts jobs, whoever can run them.
+    for lane in all.iter_mut() {
+        lane.needs.terms = Terms::default();
+    }
     let worker = any_worker();
     let picks = dispatch::pick(all, &mut open, &worker, &[], limits::EXPLAIN_AHEAD, now_ms);
     let ahead = picks.iter().position(|pick| pick.job == job)?;

@@ -8,12 +8,14 @@ use super::{Store, StoreError, lanes};
 use crate::model::{Name, ProjectId, Stage, limits};
 use crate::policy::bucket::{self, Bucket, Rate};
 use crate::policy::flow;
+use crate::policy::gate::Room;
 use crate::protocol::control::{
     Holder, Limit, Limits, ProjectView, QueueView, RateView, SemaphoreView,
 };
 use crate::protocol::event::Change;
-use crate::recipes::Recipe;
+use crate::recipes::{Recipe, StageRule};
 use rusqlite::{Connection, OptionalExtension, params};
+use std::collections::BTreeMap;
 
 impl Store {
     /// Sets or removes a limit. What runs already goes on; a limit that is lowered is reached
@@ -176,7 +178,12 @@ pub(super) fn project(
 
 /// Refuses new work while one of the queues that it will pass is full.
 pub(super) fn admit(tx: &Tx<'_>, recipe: &Recipe) -> Result<(), StoreError> {
-    for rule in &recipe.stages {
+    admit_to(tx, &recipe.stages)
+}
+
+/// Refuses new work while one of the queues of these stages is full.
+pub(super) fn admit_to(tx: &Tx<'_>, stages: &[StageRule]) -> Result<(), StoreError> {
+    for rule in stages {
         let queue = flow::queue(rule.stage);
         let (queued, max_queued) = (queued(tx.db, queue)?, max_queued(tx.db, queue)?);
         if queued >= max_queued {
@@ -184,6 +191,18 @@ pub(super) fn admit(tx: &Tx<'_>, recipe: &Recipe) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+/// Queues that are at their limit.
+pub(super) fn full(db: &Connection) -> Result<BTreeMap<String, Room>, StoreError> {
+    let mut full = BTreeMap::new();
+    for queue in Stage::ALL.map(flow::queue) {
+        let room = Room { queued: queued(db, queue)?, max_queued: max_queued(db, queue)? };
+        if room.queued >= room.max_queued {
+            full.insert(queue.to_owned(), room);
+        }
+    }
+    Ok(full)
 }
 
 fn queued(db: &Connection, queue: &str) -> Result<u64, StoreError> {

@@ -1,8 +1,8 @@
 //! Lanes of ready jobs, and what the rules look at: what a claim reads before it decides.
 
-use super::StoreError;
 use super::columns::{from_json, size_value, to_json};
 use super::writer::Tx;
+use super::{StoreError, classes, flow_limits};
 use crate::model::{Mode, Name, ProjectId, Stage, limits};
 use crate::policy::bucket::{Bucket, Rate};
 use crate::policy::dispatch::{Head, Lane};
@@ -118,10 +118,18 @@ pub(super) fn class_needs(db: &Connection, code: i64) -> Result<Needs, StoreErro
     if let Some(class) = ResourceClass::from_code(code) {
         return Ok(Needs::only(class));
     }
-    let (base, semaphores, rates): (i64, String, String) = db
-        .prepare_cached("SELECT base, semaphores, rates FROM resource_class WHERE code = ?1")?
-        .query_row([code], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let found: Option<(i64, String, String, String)> = db
+        .prepare_cached(
+            "SELECT base, semaphores, rates, terms FROM resource_class WHERE code = ?1",
+        )?
+        .query_row([code], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        .optional()?;
+    // The class of a job that has ended may be forgotten.
+    let Some((base, semaphores, rates, terms)) = found else {
+        return Ok(Needs::only(ResourceClass::Any));
+    };
     Ok(Needs {
+        terms: from_json(&terms)?,
         class: ResourceClass::from_code(base).unwrap_or(ResourceClass::Any),
         semaphores: from_json(&semaphores)?,
         rates: from_json(&rates)?,
@@ -135,29 +143,26 @@ pub(super) fn class_code(tx: &Tx<'_>, needs: &Needs) -> Result<i64, StoreError> 
         return Ok(base);
     }
     let (semaphores, rates) = (to_json(&needs.semaphores)?, to_json(&needs.rates)?);
+    let terms = to_json(&needs.terms)?;
     let known = tx
         .db
         .prepare_cached(
-            "SELECT code FROM resource_class WHERE base = ?1 AND semaphores = ?2 AND rates = ?3",
+            "SELECT code FROM resource_class
+             WHERE base = ?1 AND semaphores = ?2 AND rates = ?3 AND terms = ?4",
         )?
-        .query_row(params![base, semaphores, rates], |row| row.get(0))
+        .query_row(params![base, semaphores, rates, terms], |row| row.get(0))
         .optional()?;
     if let Some(code) = known {
         return Ok(code);
     }
+    classes::make_room(tx)?;
     let code: i64 = tx
         .db
         .prepare_cached(
-            "INSERT INTO resource_class (base, semaphores, rates) VALUES (?1, ?2, ?3)
+            "INSERT INTO resource_class (base, semaphores, rates, terms) VALUES (?1, ?2, ?3, ?4)
              RETURNING code",
         )?
-        .query_row(params![base, semaphores, rates], |row| row.get(0))?;
-    if code > i64::from(limits::RESOURCE_CLASSES) {
-        return Err(StoreError::Invalid(format!(
-            "recipes name more than {} different sets of semaphores and rates: use fewer",
-            limits::RESOURCE_CLASSES
-        )));
-    }
+        .query_row(params![base, semaphores, rates, terms], |row| row.get(0))?;
     let mut insert =
         tx.db.prepare_cached("INSERT INTO class_semaphore (class, semaphore) VALUES (?1, ?2)")?;
     for name in &needs.semaphores {
@@ -174,12 +179,17 @@ pub(super) fn facts<'a>(
     let mut facts = Facts::default();
     let mut projects = BTreeSet::new();
     let (mut semaphores, mut rates) = (BTreeSet::new(), BTreeSet::new());
+    let mut waits_for_room = false;
     for (needs, project) in asked {
         projects.insert(project);
         semaphores.extend(&needs.semaphores);
         rates.extend(&needs.rates);
+        waits_for_room |= needs.terms.waits_for_room;
     }
     modes(db, &mut facts)?;
+    if waits_for_room {
+        facts.full = flow_limits::full(db)?;
+    }
     for name in semaphores {
         facts.semaphores.extend(semaphore(db, name)?.map(|one| (name.clone(), one)));
     }

@@ -6,11 +6,14 @@
 //! job's state goes through `transition`, every move of a pipeline through `advance`, every
 //! change leaves a row in `audit`.
 
+mod admission;
 mod advance;
 mod audit;
+mod audit_export;
 mod batch;
 mod check;
 mod claim;
+mod classes;
 mod columns;
 mod connection;
 mod inline;
@@ -18,7 +21,9 @@ mod controls;
 mod explain;
 mod flights;
 mod flow_limits;
+mod intents;
 mod lanes;
+mod load;
 mod dead_letters;
 mod failures;
 mod operate;
@@ -35,16 +40,19 @@ mod submit;
 mod transition;
 mod verify;
 mod views;
+mod webhooks;
 mod writer;
 mod yardstick;
 
 #[cfg(test)]
 mod tests;
 
+pub use audit_export::AuditFilter;
 pub use batch::CrashPoint;
 pub use controls::Told;
 pub use inline::InlineControl;
 pub use submission_keys::SubmissionKey;
+pub use webhooks::PendingNews;
 pub use yardstick::Yardstick;
 
 use crate::clock::Clock;

@@ -4,12 +4,13 @@
 use super::columns::size_column;
 use super::transition::count;
 use super::writer::Tx;
-use super::{PendingExport, Store, StoreError, advance, audit, claim};
+use super::{PendingExport, Store, StoreError, advance, audit, claim, webhooks};
 use crate::model::{PipelineId, Stage};
 use crate::policy::flow;
 use crate::policy::keys::{self, ExportTurn};
 use crate::protocol::event::Change;
 use crate::protocol::view::PublishedFile;
+use crate::protocol::webhook::News;
 use crate::protocol::work::Completion;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -191,6 +192,13 @@ fn done(tx: &Tx<'_>, id: i64, folder: &str) -> Result<(), StoreError> {
     let change = Change::Exported { pipeline, folder: folder.to_owned() };
     audit::record(tx, actor, &change)?;
     let row = advance::pipeline(tx.db, pipeline)?;
+    let news = News::Published {
+        pipeline,
+        asset: row.asset.clone(),
+        asset_version: row.asset_version,
+        folder: folder.to_owned(),
+    };
+    webhooks::tell(tx, pipeline, None, &news)?;
     // A pipeline cancelled after its pointers moved keeps its export, but goes no further.
     if row.status == crate::model::PipelineStatus::Running {
         advance::part_done(tx, &row, Stage::Publish, actor)?;

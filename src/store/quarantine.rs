@@ -4,8 +4,8 @@ use super::audit;
 use super::transition::JobRow;
 use super::writer::Tx;
 use super::{Store, StoreError};
-use crate::model::SessionId;
-use crate::policy::quarantine::{counts_against_worker, is_due};
+use crate::model::{Reason, SessionId};
+use crate::policy::quarantine::{Failures, counts_against_worker, is_due, is_too_big};
 use crate::protocol::event::Change;
 use crate::protocol::quarantine::{Quarantine, WorkerFailure};
 use crate::protocol::work::Failure;
@@ -38,9 +38,10 @@ pub(super) fn failed(
     }
     tx.db
         .prepare_cached(
-            "INSERT OR REPLACE INTO worker_failure
-                (worker, pipeline, job, reason, class, message, at_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO worker_failure (worker, pipeline, job, reason, class, message, at_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (worker, pipeline) DO UPDATE SET job = ?3, reason = ?4, class = ?5,
+                message = ?6, at_ms = ?7 WHERE NOT ?8",
         )?
         .execute(params![
             worker,
@@ -49,13 +50,20 @@ pub(super) fn failed(
             failure.reason,
             failure.class,
             failure.message,
-            tx.now.wall_ms
+            tx.now.wall_ms,
+            // What says less of the worker does not hide what says more.
+            is_too_big(failure.reason),
         ])?;
-    let pipelines = tx
+    let failures = tx
         .db
-        .prepare_cached("SELECT count(*) FROM worker_failure WHERE worker = ?1")?
-        .query_row([worker], |found| found.get(0))?;
-    if !is_due(pipelines) {
+        .prepare_cached(
+            "SELECT count(*), count(*) FILTER (WHERE reason = ?2) FROM worker_failure
+             WHERE worker = ?1",
+        )?
+        .query_row(params![worker, Reason::LimitMemory], |found| {
+            Ok(Failures { pipelines: found.get(0)?, too_big: found.get(1)? })
+        })?;
+    if !is_due(failures) {
         return Ok(());
     }
     tx.db

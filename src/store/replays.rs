@@ -10,6 +10,11 @@ use crate::protocol::dead::{
 use crate::protocol::event::Change;
 use rusqlite::{OptionalExtension, params, params_from_iter, types::Value};
 
+/// No job of the same part has made it or is on its way to.
+const MISSING: &str = " AND NOT EXISTS (SELECT 1 FROM job o WHERE o.pipeline = j.pipeline
+        AND o.stage = j.stage AND o.chunk = j.chunk AND o.state IN
+            ('succeeded', 'queued', 'claimed', 'processing', 'retry_scheduled'))";
+
 /// Items that a dry run shows.
 const SAMPLE: usize = 20;
 
@@ -17,17 +22,30 @@ const SAMPLE: usize = 20;
 const OPEN: &str =
     "FROM dead_letter d JOIN job j ON j.id = d.job JOIN pipeline p ON p.id = j.pipeline
         JOIN asset_version v ON v.id = p.asset_version JOIN asset a ON a.id = v.asset
-     WHERE d.replayed_as IS NULL AND d.dismissed = 0";
+     WHERE d.replayed_as IS NULL";
 
 impl Store {
     /// Replays a dead letter as a new job.
     pub async fn replay(&self, job: JobId, actor: &str, reason: &str) -> Result<JobId, StoreError> {
+        self.replay_edited(job, Edit::default(), actor, reason).await
+    }
+
+    /// Replays a dead letter as a new job that does some things differently.
+    pub async fn replay_edited(
+        &self,
+        job: JobId,
+        edit: Edit,
+        actor: &str,
+        reason: &str,
+    ) -> Result<JobId, StoreError> {
+        check_reason(reason)?;
         let (actor, note) = (format!("operator {actor}"), reason.to_owned());
-        self.writer.run(move |tx| replay(tx, job, &Edit::default(), &actor, &note)).await
+        self.writer.run(move |tx| replay(tx, job, &edit, &actor, &note)).await
     }
 
     /// Dismisses a dead letter.
     pub async fn dismiss(&self, job: JobId, actor: &str, reason: &str) -> Result<(), StoreError> {
+        check_reason(reason)?;
         let (actor, note) = (format!("operator {actor}"), reason.to_owned());
         self.writer.run(move |tx| settle(tx, job, None, &actor, &note)).await
     }
@@ -57,10 +75,43 @@ struct Batch {
     dry_run: bool,
 }
 
+/// Who reads the audit later must find out why.
+fn check_reason(reason: &str) -> Result<(), StoreError> {
+    if reason.trim().is_empty() {
+        return Err(StoreError::Invalid("an order about dead letters needs a reason".into()));
+    }
+    Ok(())
+}
+
+/// Whether the workers and machines that a replay names can be meant.
+pub(super) fn check_placement(edit: &Edit) -> Result<(), StoreError> {
+    let refuse = |why: &str| Err(StoreError::Invalid(why.to_owned()));
+    for name in [&edit.only_worker, &edit.not_worker].into_iter().flatten() {
+        if name.len() > limits::TARGET_BYTES || name.contains(char::is_control) {
+            return refuse("a worker's name is short and has no control characters");
+        }
+    }
+    match (&edit.only_worker, &edit.not_worker) {
+        (Some(only), Some(not)) if only == not && !only.is_empty() => {
+            return refuse("a job cannot be for a worker that it may not run on");
+        }
+        _ => {}
+    }
+    if edit.requires.as_ref().is_some_and(|requires| !requires.is_bounded()) {
+        return refuse("a job requires at most 8 programs");
+    }
+    Ok(())
+}
+
 /// A dry run does everything and takes it back, so that it cannot differ from the real one.
 fn run(tx: &Tx<'_>, batch: &Batch) -> Result<BatchReply, StoreError> {
-    if batch.reason.trim().is_empty() {
-        return Err(StoreError::Invalid("an order about dead letters needs a reason".into()));
+    check_reason(&batch.reason)?;
+    if batch.filter.only_missing
+        && (batch.kind == BatchKind::Dismiss || batch.filter.pipeline.is_none())
+    {
+        return Err(StoreError::Invalid(
+            "only missing parts of one pipeline are replayed: name the pipeline".into(),
+        ));
     }
     let (jobs, matched) = matching(tx, &batch.filter)?;
     tx.db.execute_batch("SAVEPOINT batch")?;
@@ -116,15 +167,16 @@ fn item(tx: &Tx<'_>, batch: &Batch, job: JobId) -> Result<BatchItem, StoreError>
 /// The open letters that match, oldest first, and how many there are in all.
 fn matching(tx: &Tx<'_>, filter: &DeadLetterFilter) -> Result<(Vec<JobId>, u32), StoreError> {
     let (wheres, mut values) = conditions(filter)?;
+    let open = if filter.only_missing { MISSING } else { " AND d.dismissed = 0" };
     let matched = tx
         .db
-        .prepare_cached(&format!("SELECT count(*) {OPEN}{wheres}"))?
+        .prepare_cached(&format!("SELECT count(*) {OPEN}{open}{wheres}"))?
         .query_row(params_from_iter(&values), |row| row.get(0))?;
     let most = i64::try_from(limits::LETTERS_PER_ORDER).unwrap_or(i64::MAX);
     values.push(Value::Integer(most));
     let jobs = tx
         .db
-        .prepare_cached(&format!("SELECT d.job {OPEN}{wheres} ORDER BY d.job LIMIT ?"))?
+        .prepare_cached(&format!("SELECT d.job {OPEN}{open}{wheres} ORDER BY d.job LIMIT ?"))?
         .query_map(params_from_iter(&values), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     Ok((jobs, matched))

@@ -37,17 +37,22 @@ impl Store {
         trace: [u8; 16],
     ) -> Result<Submitted, StoreError> {
         let prepared = Prepared::new(submission, recipe, trace)?;
-        self.writer
-            .run(move |tx| {
-                if let Some(answer) = remembered(tx.db, &key, tx.now.wall_ms)? {
-                    return Ok(answer);
-                }
-                let answer = submit::submit(tx, &prepared)?;
-                remember(tx, &key, &answer)?;
-                Ok(answer)
-            })
-            .await
+        self.writer.run(move |tx| once(tx, &key, |tx| submit::submit(tx, &prepared))).await
     }
+}
+
+/// The answer of the first time, or that of `submit`, remembered.
+pub(super) fn once(
+    tx: &Tx<'_>,
+    key: &SubmissionKey,
+    submit: impl FnOnce(&Tx<'_>) -> Result<Submitted, StoreError>,
+) -> Result<Submitted, StoreError> {
+    if let Some(answer) = remembered(tx.db, key, tx.now.wall_ms)? {
+        return Ok(answer);
+    }
+    let answer = submit(tx)?;
+    remember(tx, key, &answer)?;
+    Ok(answer)
 }
 
 fn remembered(

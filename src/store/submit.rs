@@ -36,7 +36,7 @@ impl Store {
 /// A submission with all that follows from it alone.
 pub(super) struct Prepared {
     submission: Submission,
-    recipe: Arc<Recipe>,
+    pub(super) recipe: Arc<Recipe>,
     recipe_json: String,
     profile: String,
     checksum: Checksum,
@@ -71,6 +71,15 @@ struct VersionRow {
 
 /// Creates or finds the work.
 pub(super) fn submit(tx: &Tx<'_>, prepared: &Prepared) -> Result<Submitted, StoreError> {
+    submit_if(tx, prepared, |tx| flow_limits::admit(tx, &prepared.recipe))
+}
+
+/// Creates the work where `admit` lets it in, or finds it.
+pub(super) fn submit_if(
+    tx: &Tx<'_>,
+    prepared: &Prepared,
+    admit: impl FnOnce(&Tx<'_>) -> Result<(), StoreError>,
+) -> Result<Submitted, StoreError> {
     let Prepared { submission, recipe, profile, .. } = prepared;
     let first = recipe
         .stages
@@ -88,7 +97,7 @@ pub(super) fn submit(tx: &Tx<'_>, prepared: &Prepared) -> Result<Submitted, Stor
         return Ok(found(pipeline, outcome));
     }
     let actor = format!("operator {}", submission.actor);
-    flow_limits::admit(tx, recipe)?;
+    admit(tx)?;
     let project = flow_limits::project(tx, submission.project.as_ref(), &actor)?;
     let row = create_pipeline(tx, prepared, &version, project)?;
     let change = Change::PipelineCreated { pipeline: new_view(tx, &row) };

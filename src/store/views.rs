@@ -4,6 +4,7 @@ use super::columns::{from_json, size_value};
 use super::{Page, Store, StoreError, advance, audit, claim, dead_letters, publish, sessions};
 use crate::model::{ErrorClass, JobId, JobState, PipelineId, Reason, limits};
 use crate::protocol::event::Event;
+use crate::protocol::scaling::FarmLoad;
 use crate::protocol::view::{
     AttemptView, FarmStatus, JobDetail, JobView, PipelineDetail, PipelineView, Snapshot, StageView,
     WorkerView,
@@ -79,7 +80,7 @@ impl Store {
         self.readers.run(move |db| one_job(db, job)).await
     }
 
-    /// Counts for [`FarmStatus`]: version, farm and uptime are filled in by the coordinator.
+    /// Counts for [`FarmStatus`]: version, farm, uptime and load are filled in by the coordinator.
     pub async fn status(&self) -> Result<FarmStatus, StoreError> {
         self.readers.run(status).await
     }
@@ -370,6 +371,7 @@ fn status(db: &Connection) -> Result<FarmStatus, StoreError> {
         workers: sessions::open_count(db)?,
         exports_waiting: counter(db, "exports_waiting")?,
         export_trouble: publish::trouble(db)?,
+        load: FarmLoad::default(),
         seq: audit::last_seq(db)?,
     })
 }

@@ -276,7 +276,13 @@ impl Reporter for Attempt {
         self.slot.progress(percent, cut(message, limits::MESSAGE_BYTES));
     }
 
+    fn frame(&self, frame: u32, percent: f32, message: &str) {
+        self.slot.frame(frame);
+        self.progress(percent, message);
+    }
+
     fn log(&self, line: &str) {
+        self.slot.line(cut(line, limits::PROGRESS_LINE_BYTES));
         self.log.push(line);
     }
 }

@@ -265,7 +265,12 @@ impl Heard {
     /// One line of standard output; whether it shows that the stage moves.
     fn listen(&mut self, line: &str, reporter: &(dyn Reporter + Send + Sync)) -> bool {
         match serde_json::from_str(line) {
-            Ok(HostMessage::Progress { percent, message }) => reporter.progress(percent, &message),
+            Ok(HostMessage::Progress { percent, message, frame: None }) => {
+                reporter.progress(percent, &message);
+            }
+            Ok(HostMessage::Progress { percent, message, frame: Some(frame) }) => {
+                reporter.frame(frame, percent, &message);
+            }
             Ok(HostMessage::Log { line }) => reporter.log(&line),
             Ok(HostMessage::Done { output }) => self.done = Some(output),
             Ok(HostMessage::Failed { failure }) => self.failed = Some(failure),

@@ -159,9 +159,26 @@ impl Slot {
     pub fn progress(&self, percent: f32, message: &str) {
         let mut table = self.running.table();
         let Some(attempt) = table.attempts.get_mut(&self.key) else { return };
-        attempt.progress = Progress { percent, message: message.to_owned() };
+        attempt.progress.percent = percent;
+        message.clone_into(&mut attempt.progress.message);
         drop(table);
         self.running.progress_changed.notify_one();
+    }
+
+    /// Says which frame is done; goes out with the progress that follows.
+    pub fn frame(&self, frame: u32) {
+        let mut table = self.running.table();
+        if let Some(attempt) = table.attempts.get_mut(&self.key) {
+            attempt.progress.frame = Some(frame);
+        }
+    }
+
+    /// The last line of the log; goes out with the next heartbeat, and hurries none.
+    pub fn line(&self, line: &str) {
+        let mut table = self.running.table();
+        if let Some(attempt) = table.attempts.get_mut(&self.key) {
+            line.clone_into(&mut attempt.progress.line);
+        }
     }
 }
 
@@ -190,6 +207,19 @@ mod tests {
         assert_eq!(new_stop.guard(async { 5 }).await, Ok(5));
         let held: Vec<_> = running.report().iter().map(|entry| entry.epoch).collect();
         assert_eq!(held, [Epoch(2)]);
+    }
+
+    #[test]
+    fn a_heartbeat_carries_the_last_frame_and_line_until_they_change() {
+        let running = Running::new();
+        let (slot, _stop) = running.add(JobId(1), Epoch(1)).unwrap();
+        slot.frame(7);
+        slot.progress(58.0, "frame 7 of 12");
+        slot.line("tile 3 done");
+        slot.progress(59.0, "joining");
+        let said = running.report().remove(0).progress;
+        assert_eq!((said.frame, said.line.as_str()), (Some(7), "tile 3 done"));
+        assert_eq!((said.percent, said.message.as_str()), (59.0, "joining"));
     }
 
     #[tokio::test]

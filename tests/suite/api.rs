@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every route, its parameters as `{}`.
-const ROUTES: [(&str, &str); 41] = [
+const ROUTES: [(&str, &str); 42] = [
     ("POST", "/v1/sessions"),
     ("DELETE", "/v1/sessions/{}"),
     ("POST", "/v1/sessions/{}/heartbeat"),
@@ -48,6 +48,7 @@ const ROUTES: [(&str, &str); 41] = [
     ("GET", "/v1/workers"),
     ("GET", "/v1/snapshot"),
     ("GET", "/v1/status"),
+    ("GET", "/v1/audit"),
     ("GET", "/v1/recipes"),
     ("GET", "/v1/events"),
     ("GET", "/v1/openapi.json"),

@@ -41,6 +41,11 @@ async fn wrong_usage_has_code_2() {
         &["replay"],
         &["replay", "--where", "colour=red", "--reason", "x"],
         &["replay", "--where", "stage=render"],
+        &["replay", "17"],
+        &["replay", "17", "--reason", " "],
+        &["replay", "--missing", "3"],
+        &["replay", "17", "--reason", "x", "--needs", "colour=red"],
+        &["audit", "--job", "1", "--pipeline", "1"],
         &["dismiss", "17"],
         &["forgive", "render-03"],
     ] {
@@ -88,8 +93,8 @@ async fn help_tells_every_command() {
     let help = farm.run(["--help"]).await.expect_code(0).stdout;
     for command in [
         "demo", "serve", "worker", "submit", "ls", "show", "logs", "cancel", "replay", "why",
-        "pause", "resume", "drain", "limits", "workers", "dead", "dismiss", "forgive", "doctor",
-        "bench",
+        "pause", "resume", "drain", "limits", "status", "audit", "workers", "dead", "dismiss",
+        "forgive", "doctor", "bench",
     ] {
         assert!(help.contains(command), "{command} is missing in\n{help}");
         let own = farm.run([command, "--help"]).await.expect_code(0).stdout;

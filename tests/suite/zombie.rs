@@ -166,7 +166,11 @@ async fn an_older_claim_of_a_living_session_changes_nothing_either() {
     let running = |fence: &Fence| RunningJob {
         job,
         epoch: fence.epoch,
-        progress: Progress { percent: 50.0, message: "frame 1 of 2".to_owned() },
+        progress: Progress {
+            percent: 50.0,
+            message: "frame 1 of 2".to_owned(),
+            ..Progress::default()
+        },
     };
     let path = format!("/v1/sessions/{}/heartbeat", session.session);
     let reply: HeartbeatReply = farm.post(&path, &Heartbeat { running: vec![running(&old)] }).await;

@@ -11,7 +11,7 @@ use super::error::ClientError;
 use super::http::Client;
 use crate::model::{AssetName, Name, Reason, limits};
 use crate::protocol::problem::ProblemCode;
-use crate::protocol::submit::{MissingFile, SourceFile, Submission, Submitted};
+use crate::protocol::submit::{IfFull, MissingFile, SourceFile, Submission, Submitted};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,8 @@ pub struct Handover {
     pub project: Option<Name>,
     /// 0 to 9; none means the default.
     pub priority: Option<u8>,
+    /// What becomes of it while a later queue is full.
+    pub if_full: IfFull,
     /// Largest single file, in bytes.
     pub file_limit_bytes: u64,
 }
@@ -54,6 +56,7 @@ impl Handover {
             actor: super::actor(),
             project: None,
             priority: None,
+            if_full: IfFull::default(),
             file_limit_bytes: limits::SOURCE_FILE_BYTES,
         }
     }
@@ -189,7 +192,7 @@ async fn hand_in_one(
         project: handover.project.clone(),
         priority: handover.priority,
     };
-    Ok(client.submit(&submission).await?)
+    Ok(client.submit_if(&submission, handover.if_full).await?)
 }
 
 async fn send(client: Client, path: PathBuf, file: SourceFile) -> Result<(), IntakeError> {

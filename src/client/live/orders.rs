@@ -5,6 +5,7 @@ use super::{Notice, Order};
 use crate::client::error::ClientError;
 use crate::client::intake::{self, Handover, Item};
 use crate::model::PipelineId;
+use crate::protocol::dead::{Edit, ReplayOrder};
 use crate::protocol::submit;
 use crate::protocol::submit::SubmitOutcome;
 use std::path::PathBuf;
@@ -37,7 +38,9 @@ async fn carry_out(shared: &Shared, order: Order) -> Vec<Notice> {
         Order::Submit { paths, recipe } => submit_all(shared, paths, recipe).await,
         Order::Replay { job } => {
             let row = shared.model().dead_letters.get(&job).map(|letter| letter.pipeline);
-            let result = client.replay(job, &by_hand("replayed in the window")).await;
+            let submit::Order { actor, reason } = by_hand("replayed from the desktop");
+            let order = ReplayOrder { actor, reason, edit: Edit::default() };
+            let result = client.replay(job, &order).await;
             one(result.map(|new| format!("Job {job} runs again as job {}", new.job)), row)
         }
         Order::Dismiss { job } => {

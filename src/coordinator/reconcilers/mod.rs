@@ -3,9 +3,11 @@
 
 mod driver;
 mod export;
+mod intents;
 mod lease_sweep;
 mod letter_logs;
 mod retry_promotion;
+mod webhooks;
 
 use super::state::Shared;
 use tokio::task::JoinSet;
@@ -17,5 +19,7 @@ pub(super) fn start(farm: &Shared) -> JoinSet<()> {
     tasks.spawn(retry_promotion::run(farm.clone()));
     tasks.spawn(letter_logs::run(farm.clone()));
     tasks.spawn(export::run(farm.clone()));
+    tasks.spawn(webhooks::run(farm.clone()));
+    tasks.spawn(intents::run(farm.clone()));
     tasks
 }

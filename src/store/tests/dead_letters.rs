@@ -192,8 +192,12 @@ async fn an_edited_replay_runs_with_other_settings_and_limits() {
         let reply = reply.unwrap();
         assert_eq!((reply.done, reply.refused), (0, 1), "{key}");
     }
-    let edit =
-        Edit { settings: settings("still_px", "64"), memory_mib: Some(9_000), timeout_s: Some(77) };
+    let edit = Edit {
+        settings: settings("still_px", "64"),
+        memory_mib: Some(9_000),
+        timeout_s: Some(77),
+        ..Edit::default()
+    };
     let reply = farm.store.replay_many(ReplayBatch { edit: edit.clone(), ..order(filter.clone()) });
     let new = reply.await.unwrap().items[0].replayed_as.unwrap();
     let (job, fence) = farm.begin(&worker).await;
@@ -278,7 +282,7 @@ async fn a_replay_waits_for_the_live_jobs_of_another_pipeline_with_the_same_work
     let draws = farm.claim(&worker, 10).await;
     farm.fail(&worker, &draws[0], broken()).await;
     // The second is given up too, but two of its parts are still being drawn.
-    let replay = || farm.store.replay(dead.job_id, "ana", "");
+    let replay = || farm.store.replay(dead.job_id, "ana", "mended");
     assert!(matches!(replay().await, Err(StoreError::Conflict(_))));
     for job in &draws[1..] {
         let fence = Fence { session: worker.id.clone(), epoch: job.epoch };

@@ -17,6 +17,7 @@ const BOUNDED: &[(&str, &str)] = &[
     // An order over many letters looks at those that are open, and at no others.
     ("FROM dead_letter d JOIN job j", "SCAN d USING INDEX dead_letter_open"),
     ("FROM dead_letter d JOIN job j", "SCAN d USING COVERING INDEX dead_letter_open"),
+    ("WHERE d.replayed_as IS NULL", "SCAN d"),
     // Only letters without a log are in this index, and the reconciler empties it.
     ("WHERE d.log_tail IS NULL", "SCAN d USING INDEX dead_letter_bare"),
     // Workers in quarantine are few.
@@ -27,6 +28,10 @@ const BOUNDED: &[(&str, &str)] = &[
     ("FROM (SELECT name FROM semaphore UNION", "SCAN semaphore_holder"),
     ("FROM (SELECT name FROM semaphore UNION", "SCAN n"),
     ("FROM project p ORDER BY p.name", "SCAN p USING INDEX sqlite_autoindex_project_1"),
+    // Asked when there are a thousand classes, of jobs that wait for something else than a worker.
+    ("AND class = ?2)", "SCAN job USING INDEX job_held"),
+    ("AND class = ?2)", "SCAN job USING INDEX job_leased"),
+    ("AND class = ?2)", "SCAN job USING INDEX job_due"),
     // Only open sessions are in this index.
     ("session INDEXED BY session_open", "SCAN session USING INDEX session_open"),
     ("session INDEXED BY session_open", "SCAN session USING COVERING INDEX session_open"),
@@ -61,7 +66,7 @@ fn parts(code: &str) -> BTreeMap<String, String> {
         let (name, body) = rest.split_once(": &str =")?;
         Some((name.to_owned(), strings(body).into_iter().next()?))
     });
-    consts.filter(|(name, _)| name.chars().all(char::is_uppercase)).collect()
+    consts.filter(|(name, _)| name.chars().all(|c| c.is_uppercase() || c == '_')).collect()
 }
 
 /// Every statement that the files of the store hold, whole.
@@ -186,7 +191,7 @@ fn no_statement_sorts_all_jobs_of_a_state() {
     assert!(plan(&db, "SELECT attempt FROM job WHERE state = 'queued'").iter().any(is_all));
     for sql in statements() {
         // What runs now is counted when somebody drains a worker; it is few.
-        let leased = sql.contains("j.state IN ('claimed', 'processing')");
+        let leased = sql.contains("state IN ('claimed', 'processing')");
         let steps = plan(&db, &sql);
         assert!(leased || !steps.iter().any(is_all), "{steps:?}\n{sql}");
     }

@@ -107,3 +107,19 @@ async fn a_job_is_not_left_to_a_worker_that_is_in_quarantine() {
     assert!(farm.store.dead_letters(true, ALL).await.unwrap().is_empty());
     farm.check().await;
 }
+
+#[tokio::test]
+async fn jobs_that_are_too_big_are_no_fault_of_the_worker_unless_others_fail_too() {
+    let mut farm = Farm::open();
+    let worker = farm.worker("w1", &[]).await;
+    let too_big = || Failure::new(Reason::LimitMemory, "more than 4096 MiB");
+    for name in ["a", "b", "c", "d"] {
+        farm.submit(name, "x").await;
+        farm.fail_next(&worker, too_big()).await;
+    }
+    assert_eq!(farm.store.quarantine("w1").await.unwrap(), None, "a night of large assets");
+    fail_pipelines(&farm, &worker, &["e"]).await;
+    let evidence = farm.store.quarantine("w1").await.unwrap().unwrap().evidence;
+    assert_eq!(evidence.len(), 5, "another pipeline failed there for another reason");
+    farm.check().await;
+}

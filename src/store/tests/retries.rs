@@ -80,7 +80,7 @@ async fn one_dead_part_keeps_its_siblings_results_and_only_it_is_replayed() {
     farm.fail_next(&worker, Failure::new(Reason::InputNothingToDraw, "no triangles")).await;
     assert_eq!(farm.run_all(&worker).await, [Stage::Render, Stage::Render]);
     let dead = farm.store.dead_letters(false, ALL).await.unwrap()[0].job;
-    farm.store.replay(dead, "ana", "").await.unwrap();
+    farm.store.replay(dead, "ana", "again").await.unwrap();
     let seen = farm.run_all(&worker).await;
     assert_eq!(seen, [Stage::Render, Stage::Assemble, Stage::Publish, Stage::Cleanup]);
     let view = farm.store.pipeline(pipeline).await.unwrap().pipeline;
@@ -99,7 +99,7 @@ async fn a_dismissed_letter_is_gone_from_the_list_and_the_work_may_be_asked_for_
     assert!(farm.store.dead_letters(false, ALL).await.unwrap().is_empty());
     assert_eq!(farm.store.dead_letters(true, ALL).await.unwrap().len(), 1);
     assert_eq!(farm.submit("broken", "x").await.outcome, SubmitOutcome::Created);
-    let clash = farm.store.replay(dead, "ana", "").await;
+    let clash = farm.store.replay(dead, "ana", "again").await;
     assert!(matches!(clash, Err(StoreError::Conflict(_))), "a twin runs: {clash:?}");
     farm.check().await;
 }

@@ -161,8 +161,11 @@ pub(super) fn job(id: i64, pipeline: i64, stage: Stage, part: Chunk, now: JobSta
         worker: (now != JobState::Queued).then(|| "paddy-02".to_owned()),
         session: leased.then(|| session(2)),
         run_at_ms: (now == JobState::RetryScheduled).then_some(NOW_MS + 83_000),
-        progress: (now == JobState::Processing)
-            .then(|| Progress { percent: 58.0, message: "frame 7 of 12".to_owned() }),
+        progress: (now == JobState::Processing).then(|| Progress {
+            percent: 58.0,
+            message: "frame 7 of 12".to_owned(),
+            ..Progress::default()
+        }),
         last_failure: (now == JobState::RetryScheduled)
             .then(|| Failure::new(Reason::LeaseLost, "paddy-01 stopped reporting")),
         replay_of: None,

@@ -263,11 +263,11 @@ async fn call(store: Store, order: Order) -> Result<(Said, Vec<Assignment>), Sto
             if status == PipelineStatus::Cancelled { Said::Cancelled(pipeline) } else { Said::Done }
         }
         Order::Replay(job) => {
-            store.replay(job, "ana", "").await?;
+            store.replay(job, "ana", "again").await?;
             Said::Settled(job)
         }
         Order::Dismiss(job) => {
-            store.dismiss(job, "ana", "").await?;
+            store.dismiss(job, "ana", "again").await?;
             Said::Settled(job)
         }
         Order::Export(id, folder) => store.export_done(id, &folder).await.map(|()| Said::Done)?,

@@ -140,25 +140,26 @@ impl Both {
             Step::Cancel(number) => {
                 if let Some(pipeline) = among(number, pipelines) {
                     let id = PipelineId(id(pipeline));
-                    let real = reply(now(self.store.cancel_pipeline(id, "ana", "")), Reply::Count);
+                    let real =
+                        reply(now(self.store.cancel_pipeline(id, "ana", "again")), Reply::Count);
                     assert_eq!(real, self.plain.cancel(pipeline));
                 }
             }
             Step::Replay(number) => {
                 if let Some(job) = among(number, jobs) {
-                    let done = now(self.store.replay(job_id(job), "ana", ""));
+                    let done = now(self.store.replay(job_id(job), "ana", "again"));
                     let real = reply(done, |new| Reply::Job(place(new.0)));
                     assert_eq!(real, self.plain.replay(job));
                 }
             }
             Step::Dismiss(number) => {
                 if let Some(job) = among(number, jobs) {
-                    let real = now(self.store.dismiss(job_id(job), "ana", ""));
+                    let real = now(self.store.dismiss(job_id(job), "ana", "again"));
                     assert_eq!(reply(real, |()| Reply::Done), self.plain.dismiss(job));
                 }
             }
             Step::Forgive(worker) => {
-                let real = now(self.store.forgive(&format!("w{worker}"), "ana", ""));
+                let real = now(self.store.forgive(&format!("w{worker}"), "ana", "again"));
                 assert_eq!(reply(real, |()| Reply::Done), self.plain.forgive(worker));
             }
             Step::Control { target, paused } => self.control(target, paused),
@@ -240,7 +241,7 @@ impl Both {
             _ => Target::Worker { worker: format!("w{}", number - 6) },
         };
         let mode = if paused { Mode::Paused } else { Mode::Running };
-        now(self.store.set_control(target, mode, "ana", "")).unwrap();
+        now(self.store.set_control(target, mode, "ana", "again")).unwrap();
         if paused {
             self.plain.paused.insert(number);
         } else {

@@ -16,6 +16,9 @@ use std::time::Duration;
 
 /// An upload that sends nothing for this long is given up.
 const UPLOAD_STALL: Duration = Duration::from_mins(1);
+/// What is read of a refused upload at most, and for how long.
+const DISCARDED_BYTES: usize = 256 << 20;
+const DISCARDING: Duration = Duration::from_secs(10);
 /// What has a checksum for its name never changes.
 const FOR_EVER: HeaderValue = HeaderValue::from_static("private, max-age=31536000, immutable");
 
@@ -34,11 +37,31 @@ pub(super) async fn put(
     if announced.is_some_and(|size_bytes| size_bytes > limits::SOURCE_FILE_BYTES) {
         return Err(ArtifactError::TooLarge { max_bytes: limits::SOURCE_FILE_BYTES }.into());
     }
-    let pieces = without_stall(request.into_body(), UPLOAD_STALL);
-    match farm.artifacts.put_stream(checksum, limits::SOURCE_FILE_BYTES, pieces).await? {
+    let mut pieces = std::pin::pin!(without_stall(request.into_body(), UPLOAD_STALL).fuse());
+    let stored =
+        farm.artifacts.put_stream(checksum, limits::SOURCE_FILE_BYTES, pieces.as_mut()).await;
+    if stored.is_err() {
+        discard(pieces).await;
+    }
+    match stored? {
         Put::New => Ok(StatusCode::CREATED),
         Put::Known => Ok(StatusCode::OK),
     }
+}
+
+/// Reads on for a while: a sender that still writes when the connection closes never sees why it
+/// was refused.
+async fn discard(mut rest: impl Stream<Item = Result<Bytes, String>> + Unpin) {
+    let reading = async {
+        let mut read_bytes = 0_usize;
+        while let Some(Ok(piece)) = rest.next().await {
+            read_bytes = read_bytes.saturating_add(piece.len());
+            if read_bytes > DISCARDED_BYTES {
+                break;
+            }
+        }
+    };
+    let _in_time = tokio::time::timeout(DISCARDING, reading).await;
 }
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {

@@ -42,8 +42,12 @@ pub(super) async fn follow(
         .try_acquire_owned()
         .map_err(|_| Refusal::busy("too many event streams are open"))?;
     let committed = farm.store.committed();
-    let last = *committed.borrow();
+    let mut last = *committed.borrow();
     let after = last_event_id(&headers)?.or(after).unwrap_or(last);
+    if after > last {
+        // Readers can see a commit a moment before it is announced.
+        last = farm.store.last_event().await?;
+    }
     if after > last {
         return Err(Refusal::invalid(
             format!("event {after} does not exist: the last one is {last}"),

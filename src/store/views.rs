@@ -30,6 +30,11 @@ impl Store {
         self.readers.run(move |db| audit::after(db, seq, limit)).await
     }
 
+    /// The number of the last event, also of one that is not announced yet.
+    pub async fn last_event(&self) -> Result<u64, StoreError> {
+        self.readers.run(audit::last_seq).await
+    }
+
     /// What a live client starts from. Progress and lease times are filled in by the coordinator.
     pub async fn snapshot(&self, pipelines: u32) -> Result<Snapshot, StoreError> {
         let at_ms = self.clock.now().wall_ms;

@@ -150,7 +150,7 @@ async fn every_listing_is_one_json_document() {
     farm.run(["logs", "--json", job.as_str()]).await.expect_code(0).json();
     // No such thing: the work asked for cannot be done.
     farm.run(["show", "999999"]).await.expect_code(1);
-    farm.run(["replay", "999999"]).await.expect_code(1);
+    farm.run(["replay", "999999", "--reason", "mended"]).await.expect_code(1);
 
     // A second coordinator on the same farm is refused and harms nothing.
     let second = farm.run(["serve", "--listen", "127.0.0.1:0"]).await;

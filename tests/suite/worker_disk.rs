@@ -93,10 +93,13 @@ async fn a_cache_that_is_cleared_under_a_running_worker_is_filled_again() {
     let mut farm = Farm::new("cleared-cache");
     let _serve = farm.serve().await;
     let _worker = farm.worker("render-01");
-    let source = obj(&farm.new_folder("source").join("box.obj"), None);
+    let folder = farm.new_folder("source");
     let cache = farm.work_folder("render-01").join("cache");
-    for still_px in ["still_px=32", "still_px=48"] {
-        let args = ["--wait", "--recipe", "quick", "--set", still_px];
+    // The two boxes differ in a side file only: the worker believes that it has the geometry.
+    for colour in ["1 0 0", "0 1 0"] {
+        let source = obj(&folder.join("box.obj"), Some("box.mtl"));
+        fs::write(folder.join("box.mtl"), format!("newmtl red\nKd {colour}\n")).unwrap();
+        let args = ["--wait", "--recipe", "quick"];
         let ran = farm.try_submit([&source], &args).await.expect_code(0);
         let detail = farm.pipeline(ran.pipeline()).await;
         check_published(&detail);

@@ -100,6 +100,31 @@ async fn the_database_itself_refuses_doubles() {
 }
 
 #[tokio::test]
+async fn the_database_itself_refuses_alike_jobs_that_are_leased_together() {
+    let farm = Farm::open();
+    farm.submit("dragon", "v1").await;
+    farm.store.close().await;
+    let db = connection::writer(farm.folder.path()).unwrap();
+    let leased = "UPDATE job SET state = 'claimed', session = 'one', flight = zeroblob(32)";
+    db.execute_batch(leased).unwrap();
+    let columns: String = db
+        .query_row(
+            "SELECT group_concat(name) FROM pragma_table_info('job') WHERE pk = 0",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    let alike = |key: &str| {
+        let values = columns.replace("idempotency_key", key);
+        db.execute_batch(&format!("INSERT INTO job ({columns}) SELECT {values} FROM job LIMIT 1"))
+    };
+    let refused = alike("'another'").unwrap_err().to_string();
+    assert!(refused.contains("UNIQUE constraint failed: job.flight"), "{refused}");
+    db.execute_batch("UPDATE job SET state = 'queued', session = NULL").unwrap();
+    alike("'another'").unwrap();
+}
+
+#[tokio::test]
 async fn a_commit_wakes_those_who_wait_for_it() {
     let farm = Farm::open();
     let mut committed = farm.store.committed();

@@ -161,10 +161,11 @@ impl Ledger {
     }
 
     fn pipeline_to(&mut self, id: PipelineId, to: PipelineStatus) -> Broken {
-        use PipelineStatus::{DeadLettered, Running};
+        use PipelineStatus::{Cancelled, DeadLettered, Running};
         let row = self.pipelines.get_mut(&id).ok_or("an unknown pipeline changes")?;
         let from = std::mem::replace(&mut row.status, to);
-        let legal = from == to || from == Running || (from == DeadLettered && to == Running);
+        let revived = from == DeadLettered && matches!(to, Running | Cancelled);
+        let legal = from == to || from == Running || revived;
         ensure(legal, || format!("pipeline {id} went from {from} to {to}"))
     }
 

@@ -82,7 +82,8 @@ fn cancel(tx: &Tx<'_>, id: PipelineId, actor: &str) -> Result<u32, StoreError> {
     for stage in open {
         advance::set_stage(tx, id, stage, StageStatus::Cancelled, actor)?;
     }
-    if pipeline.status == PipelineStatus::Running {
+    // Also one with dead letters: with some of its parts cancelled, no replay can end it any more.
+    if pipeline.status != PipelineStatus::Cancelled {
         advance::set_pipeline(tx, &pipeline, PipelineStatus::Cancelled, actor)?;
     }
     Ok(u32::try_from(live.len()).unwrap_or(u32::MAX))

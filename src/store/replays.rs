@@ -239,6 +239,12 @@ fn replay(
         )));
     }
     let pipeline = advance::pipeline(tx.db, row.pipeline)?;
+    if pipeline.status == PipelineStatus::Cancelled {
+        return Err(StoreError::Conflict(format!(
+            "pipeline {} was cancelled: submit the asset again",
+            pipeline.id
+        )));
+    }
     no_twin(tx, &pipeline)?;
     let edit = advance::edit_of(tx.db, job)?.unwrap_or_default().and(edit);
     let new = advance::create_replay(tx, &pipeline, &row, &edit, actor)?;

@@ -295,3 +295,23 @@ async fn a_replay_waits_for_the_live_jobs_of_another_pipeline_with_the_same_work
     assert_eq!(detail.pipeline.status, PipelineStatus::Succeeded);
     farm.check().await;
 }
+
+#[tokio::test]
+async fn a_cancelled_pipeline_is_not_revived_by_a_replay() {
+    let mut farm = Farm::open();
+    let worker = farm.worker("w1", &[]).await;
+    let pipeline = farm.submit("dragon", "v1").await.pipeline;
+    for _ in 0..3 {
+        farm.finish_one(&worker).await;
+    }
+    let draws = farm.claim(&worker, 10).await;
+    farm.fail(&worker, &draws[0], Failure::new(Reason::InputCorrupt, "broken")).await;
+    // The parts that are still drawn go, and with them all chance to end well.
+    farm.store.cancel_pipeline(pipeline, "ana", "enough").await.unwrap();
+    let detail = farm.store.pipeline(pipeline).await.unwrap();
+    assert_eq!(detail.pipeline.status, PipelineStatus::Cancelled);
+    let replay = farm.store.replay(draws[0].job_id, "ana", "mended").await;
+    assert!(matches!(replay, Err(StoreError::Conflict(_))), "{replay:?}");
+    assert_eq!(farm.store.verify().await.unwrap(), Vec::<String>::new());
+    farm.check().await;
+}

@@ -455,9 +455,7 @@ impl Reference {
         for job in &live {
             self.leave(*job, JobState::Cancelled, Outcome::Over);
         }
-        if running {
-            self.pipelines[pipeline].status = PipelineStatus::Cancelled;
-        }
+        self.pipelines[pipeline].status = PipelineStatus::Cancelled;
         Reply::Count(live.len() as u32)
     }
 
@@ -469,6 +467,9 @@ impl Reference {
             (pipeline.content, pipeline.profile, one.stage, one.part)
         };
         let own = &self.pipelines[row.pipeline];
+        if own.status == PipelineStatus::Cancelled {
+            return Reply::Refused(Refusal::Conflict);
+        }
         let twin = self.pipelines.iter().enumerate().any(|(other, twin)| {
             let works = matches!(twin.status, PipelineStatus::Running | PipelineStatus::Succeeded);
             let same = (twin.content, twin.profile) == (own.content, own.profile);

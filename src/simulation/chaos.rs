@@ -80,7 +80,8 @@ impl World {
     fn freeze(&mut self, index: usize, until_ms: u64) {
         let careless = self.random.permille(500);
         let Some(worker) = self.workers.get_mut(index).filter(|worker| worker.up) else { return };
-        worker.frozen_until_ms = until_ms;
+        // A second freeze does not end the first one early.
+        worker.frozen_until_ms = worker.frozen_until_ms.max(until_ms);
         let life = worker.life;
         let reports = match &worker.session {
             Some(session) if careless => session.careless_reports(),

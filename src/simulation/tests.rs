@@ -2,11 +2,13 @@ use super::{Options, faults, run};
 use std::collections::BTreeMap;
 
 /// Seeds that once broke a rule, with the length in virtual milliseconds and the number of workers.
-const CORPUS: [(u64, u64, usize); 2] = [
+const CORPUS: [(u64, u64, usize); 3] = [
     // Content handed in again after a cancel was exported into the folder of its first time.
     (5_128, 1_209_600, 3),
     // Letters of a pipeline whose other parts were cancelled were replayed, and it never ended.
     (103_015, 432_000, 3),
+    // A worker that was frozen twice at once was taken for awake.
+    (105_259, 432_000, 3),
 ];
 
 /// Twenty virtual minutes, three workers.

@@ -212,13 +212,16 @@ impl FrameWords {
                 _ => runs.push((*frame, *frame)),
             }
         }
-        let words: Vec<String> = runs
-            .into_iter()
-            .map(|(start, end)| match end == start {
-                true => start.to_string(),
-                false => format!("{start}{}{end}", self.run),
-            })
-            .collect();
+        let words: Vec<String> =
+            runs.into_iter()
+                .map(|(start, end)| {
+                    if start == end {
+                        start.to_string()
+                    } else {
+                        format!("{start}{}{end}", self.run)
+                    }
+                })
+                .collect();
         words.join(&self.between)
     }
 }

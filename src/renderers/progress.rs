@@ -135,13 +135,13 @@ fn percent(text: &str) -> Option<f32> {
 
 fn bytes(size: &str, unit: &str) -> Option<u64> {
     let size: f64 = size.replace(',', "").parse().ok()?;
-    let factor: u32 = match unit.get(..1)? {
-        "K" | "k" => 10,
-        "M" | "m" => 20,
-        "G" | "g" => 30,
-        _ => 0,
+    let factor: f64 = match unit.get(..1)? {
+        "K" | "k" => 1_024.0,
+        "M" | "m" => 1_048_576.0,
+        "G" | "g" => 1_073_741_824.0,
+        _ => 1.0,
     };
-    size.is_finite().then(|| (size.max(0.0) * 2_f64.powi(factor as i32)) as u64)
+    size.is_finite().then(|| (size.max(0.0) * factor) as u64)
 }
 
 fn seconds(found: &Captures<'_>) -> Option<u64> {

@@ -16,7 +16,8 @@ pub struct Run {
     current: Option<i32>,
     /// Share of the current frame that is done.
     share: f32,
-    run_share: f32,
+    /// Share of the whole run that is done, where the log tells that.
+    whole_share: f32,
     done: BTreeSet<i32>,
     counted: u32,
     total: Option<u32>,
@@ -58,7 +59,7 @@ impl Run {
             frames,
             current: None,
             share: 0.0,
-            run_share: 0.0,
+            whole_share: 0.0,
             done: BTreeSet::new(),
             counted: 0,
             total: None,
@@ -81,7 +82,7 @@ impl Run {
             Event::Finished { frame } => self.end(frame.or(self.current)),
             Event::Count { frames } => self.counted = self.counted.max(*frames),
             Event::FrameShare { share } => self.share = self.share.max(*share),
-            Event::RunShare { share } => self.run_share = self.run_share.max(*share),
+            Event::RunShare { share } => self.whole_share = self.whole_share.max(*share),
             Event::Saved { path } => self.end(self.frame_of(path)),
             Event::Skipped { path } => {
                 let named = path.as_ref().and_then(|path| self.frame_of(path));
@@ -211,7 +212,7 @@ impl Run {
             let inside = if is_running { self.share } else { 0.0 };
             (done as f32 + inside).min(total as f32) / total as f32
         });
-        by_frames.max(self.run_share) * 100.0
+        by_frames.max(self.whole_share) * 100.0
     }
 }
 

@@ -107,6 +107,10 @@ fn commands_are_made_of_values_and_groups_without_value_are_left_out() {
     more.set(Placeholder::Engine, "CYCLES").unwrap();
     let made = blender.invocation("blender", &more).unwrap();
     assert!(made.arguments.windows(2).any(|pair| pair == ["-E", "CYCLES"]), "{made:?}");
+    more.set(Placeholder::Samples, "64").unwrap();
+    let made = blender.invocation("blender", &more).unwrap();
+    let script = |text: &String| text.contains("(o, n, 64)") && !text.contains('{');
+    assert!(made.arguments.iter().any(script), "{made:?}");
     let missing = blender.invocation("blender", &values("1", &texts[..1])).unwrap_err();
     assert!(missing.to_string().contains("{out}"), "{missing}");
     let low = blender.invocation("blender", &values("-3-1", &texts)).unwrap_err();

@@ -55,7 +55,7 @@ impl Run {
             Exit::Code(code) => Err(self.by_code(code)),
             Exit::Signal(signal) => Err(self.by_signal(signal)),
             Exit::Killed(reason) => {
-                Err(self.failure(reason, format!("{} was ended", self.profile.title)))
+                Err(failure(reason, format!("{} was ended", self.profile.title)))
             }
         }
     }
@@ -67,12 +67,12 @@ impl Run {
         }
         let message =
             format!("{} ended with 0 but never said that it was done", self.profile.title);
-        Err(self.failure(Reason::ProgramUnfinished, message))
+        Err(failure(Reason::ProgramUnfinished, message))
     }
 
     fn by_code(&self, code: i32) -> RunFailure {
         if let Some(rule) = self.profile.exit.iter().find(|rule| rule.code == code) {
-            return self.failure(rule.reason, rule.message.clone());
+            return failure(rule.reason, rule.message.clone());
         }
         let title = &self.profile.title;
         let signal = code.saturating_sub(SHELL_SIGNAL);
@@ -82,34 +82,34 @@ impl Run {
         // The same 32 bits, as Windows counts them.
         if WINDOWS_EXCEPTIONS.contains(&(code as u32)) {
             let message = format!("{title} crashed (exit code 0x{:08X})", code as u32);
-            return self.failure(Reason::ProcessCrashed, message);
+            return failure(Reason::ProcessCrashed, message);
         }
         if code == SHELL_NOT_FOUND {
-            return self.failure(
+            return failure(
                 Reason::ProgramMissing,
                 format!("{title} or a program that it calls was not found"),
             );
         }
         let message = format!("{title} ended with code {code} and its log names no known cause");
-        self.failure(Reason::ProgramFailed, message)
+        failure(Reason::ProgramFailed, message)
     }
 
     fn by_signal(&self, signal: i32) -> RunFailure {
         let title = &self.profile.title;
         match signal {
-            SIGKILL => self.failure(
+            SIGKILL => failure(
                 Reason::HostOutOfMemory,
                 format!("the system ended {title} (signal 9), most likely because memory ran out"),
             ),
-            _ if ASKED.contains(&signal) => self.failure(
+            _ if ASKED.contains(&signal) => failure(
                 Reason::ProcessCrashed,
                 format!("somebody outside the farm ended {title} (signal {signal})"),
             ),
-            _ => self.failure(Reason::ProcessCrashed, format!("{title} crashed (signal {signal})")),
+            _ => failure(Reason::ProcessCrashed, format!("{title} crashed (signal {signal})")),
         }
     }
+}
 
-    fn failure(&self, reason: Reason, message: String) -> RunFailure {
-        RunFailure { reason, message, evidence: None }
-    }
+fn failure(reason: Reason, message: String) -> RunFailure {
+    RunFailure { reason, message, evidence: None }
 }

@@ -102,7 +102,7 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&said).into_owned())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::renderers::pattern::Pattern;
@@ -115,14 +115,20 @@ mod tests {
         ProgramRules { names: vec!["sawah-none".to_owned(), name.to_owned()], probe: Some(probe) }
     }
 
+    #[cfg(unix)]
     #[tokio::test]
     async fn a_program_is_found_and_says_its_version_on_either_output() {
         let state = look(&rules("sh", &["-c", "echo; echo 'Own 4.2 x' >&2"])).await;
         assert_eq!(state.version(), Some("4.2"), "{state:?}");
         let state = look(&rules("sh", &["-c", "echo other"])).await;
         assert!(matches!(state, State::Found { version: None, .. }), "{state:?}");
-        assert_eq!(look(&rules("sawah-none-either", &[])).await, State::Missing);
-        let given = ProgramRules { names: Vec::new(), probe: None };
-        assert_eq!(look(&given).await, State::GivenByJob);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_there_is_said_and_a_job_may_name_its_own() {
+        let mut none = rules("sawah-none-either", &[]);
+        assert_eq!(look(&none).await, State::Missing);
+        none.names.clear();
+        assert_eq!(look(&none).await, State::GivenByJob);
     }
 }

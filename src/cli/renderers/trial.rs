@@ -134,7 +134,8 @@ fn text(run: &Run, failure: Option<&RunFailure>) -> String {
             lines.push(format!("          {}", failure.reason.remedy()));
         }
     }
-    lines.iter().map(|line| format!("{}\n", output::one_line(line))).collect()
+    let tame: Vec<String> = lines.iter().map(|line| output::one_line(line)).collect();
+    format!("{}\n", tame.join("\n"))
 }
 
 fn exit(text: &str) -> Result<renderers::Exit, String> {

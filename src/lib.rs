@@ -4,6 +4,7 @@
 
 pub mod model;
 pub mod recipes;
+pub mod renderers;
 pub mod protocol;
 pub mod policy;
 pub mod clock;

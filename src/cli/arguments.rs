@@ -13,6 +13,7 @@ use super::forgive::ForgiveArguments;
 use super::limits::LimitsArguments;
 use super::logs::LogsArguments;
 use super::ls::LsArguments;
+use super::renderers::RenderersArguments;
 use super::replay::ReplayArguments;
 use super::serve::ServeArguments;
 use super::show::ShowArguments;
@@ -108,6 +109,7 @@ pub(super) enum Command {
     Forgive(ForgiveArguments),
     Dead(DeadArguments),
     Dismiss(DismissArguments),
+    Renderers(RenderersArguments),
     /// Check this machine: adapters, programs, folders, database, port, settings
     ///
     /// Each line is ok, a warning or a failure, and says what to do. Exit code 1 if one failed.

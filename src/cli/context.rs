@@ -6,6 +6,7 @@ use crate::client::discover::{self, Wanted};
 use crate::client::{Client, Token};
 use crate::clock::{Clock, SystemClock};
 use crate::recipes::Library;
+use crate::renderers;
 use crate::settings::{Defaults, Flags, Folders, Origin, Settings};
 use crate::telemetry;
 use std::future::Future;
@@ -88,6 +89,12 @@ impl Context {
     /// Whether a coordinator was named.
     pub(super) fn is_coordinator_named(&self) -> bool {
         self.coordinator.is_some()
+    }
+
+    /// The shipped renderer profiles and the user's own.
+    pub(super) fn renderers(&self) -> Result<renderers::Library, CliError> {
+        renderers::Library::load(Some(&self.folders.renderers()))
+            .map_err(|error| CliError::new(super::error::Exit::Usage, &error))
     }
 
     /// The shipped recipes and the user's own.

@@ -23,6 +23,7 @@ mod logs;
 mod ls;
 mod output;
 mod parts;
+mod renderers;
 mod replay;
 mod serve;
 mod show;
@@ -94,6 +95,7 @@ fn run(context: &Context, command: Option<Command>) -> Result<Exit, CliError> {
         Some(Command::Dismiss(arguments)) => dismiss::run(context, arguments),
         Some(Command::Forgive(arguments)) => forgive::run(context, arguments),
         Some(Command::Dead(arguments)) => dead::run(context, &arguments),
+        Some(Command::Renderers(arguments)) => renderers::run(context, arguments),
         Some(Command::Doctor) => doctor::run(context),
         Some(Command::Simulate(arguments)) => simulate::run(context, &arguments),
         Some(Command::StageHost | Command::Adapters) => Ok(Exit::Internal),

@@ -139,3 +139,21 @@ pub const LICENCE_RETRY_MS: u64 = 60_000;
 pub const LICENCE_WAIT_DEFAULT_S: u64 = 86_400;
 /// Longest wait for licences that a recipe can ask for.
 pub const LICENCE_WAIT_S: u64 = 604_800;
+/// Largest file of a renderer profile.
+pub const PROFILE_BYTES: u64 = 64 << 10;
+/// Most renderer profiles of a user's own.
+pub const PROFILES: usize = 200;
+/// Most patterns of one renderer profile.
+pub const PATTERNS_PER_PROFILE: usize = 160;
+/// Longest pattern of a renderer profile, in bytes.
+pub const PATTERN_BYTES: usize = 1_024;
+/// Memory that one compiled pattern may take.
+pub const PATTERN_MEMORY_BYTES: usize = 2 << 20;
+/// Lines of a renderer's log that are read for progress; errors are looked for in all of them.
+pub const RENDERER_LOG_LINES: u64 = 10_000_000;
+/// Longest argument given to a renderer, in bytes.
+pub const ARGUMENT_BYTES: usize = 32 << 10;
+/// Most arguments of a job's own.
+pub const ARGUMENTS: usize = 1_024;
+/// Longest version that a renderer is believed to have, in characters.
+pub const VERSION_CHARS: usize = 60;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// The folders of one user's installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
-    /// Holds `settings.toml` and `recipes/`.
+    /// Holds `settings.toml`, `recipes/` and `renderers/`.
     pub config: PathBuf,
     /// Holds farms and work folders.
     pub data: PathBuf,
@@ -37,6 +37,11 @@ impl Folders {
     /// The user's own recipes; the folder may be absent.
     pub fn recipes(&self) -> PathBuf {
         self.config.join("recipes")
+    }
+
+    /// The user's own renderer profiles; the folder may be absent.
+    pub fn renderers(&self) -> PathBuf {
+        self.config.join("renderers")
     }
 
     /// The farm that is used unless another is named.

@@ -92,9 +92,29 @@ async fn help_tells_every_command() {
     let farm = Farm::new("help");
     let help = farm.run(["--help"]).await.expect_code(0).stdout;
     for command in [
-        "demo", "serve", "worker", "submit", "ls", "show", "logs", "cancel", "replay", "why",
-        "pause", "resume", "drain", "limits", "status", "audit", "workers", "dead", "dismiss",
-        "forgive", "doctor", "bench",
+        "demo",
+        "serve",
+        "worker",
+        "submit",
+        "ls",
+        "show",
+        "logs",
+        "cancel",
+        "replay",
+        "why",
+        "pause",
+        "resume",
+        "drain",
+        "limits",
+        "status",
+        "audit",
+        "workers",
+        "dead",
+        "dismiss",
+        "forgive",
+        "doctor",
+        "bench",
+        "renderers",
     ] {
         assert!(help.contains(command), "{command} is missing in\n{help}");
         let own = farm.run([command, "--help"]).await.expect_code(0).stdout;
@@ -209,4 +229,39 @@ async fn bench_measures_the_farm_beside_the_machine_and_cleans_up() {
     let compared = figures.iter().filter(|figure| figure["ratio"]["value"].is_number());
     assert!(compared.count() > 10, "ratios to the machine's own limits: {figures:#?}");
     assert_eq!(fs::read_dir(folder).expect("it is there").count(), 0, "nothing is left behind");
+}
+
+#[tokio::test]
+async fn a_log_is_judged_by_a_renderer_profile_without_a_farm() {
+    let farm = Farm::new("renderers");
+    let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/renderers/blender");
+    let test = |log: &str| {
+        ["renderers", "test", "blender"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([format!("{logs}/{log}.log"), "--json".to_owned()])
+            .collect::<Vec<_>>()
+    };
+    let good = farm.run(test("healthy-3")).await.expect_code(0).json();
+    assert_eq!(good["verdict"]["ok"], true, "{good:#?}");
+    assert_eq!(good["frames_done"].as_array().map(Vec::len), Some(3), "{good:#?}");
+    // It ended with 0 all the same.
+    let bad = farm.run(test("script-error-rc0")).await.expect_code(1).json();
+    assert_eq!(bad["verdict"]["reason"], "script.error", "{bad:#?}");
+    farm.run(test("no-such-log")).await.expect_code(1);
+    let unknown = farm.run(["renderers", "test", "brush", "x.log"]).await.expect_code(2);
+    assert!(unknown.stderr.contains("povray"), "the known ones are named: {unknown:#?}");
+    let all = farm.run(["renderers", "--json"]).await.expect_code(0).json();
+    assert!(all["renderers"].as_array().is_some_and(|rows| rows.len() >= 14), "{all:#?}");
+
+    let config = farm.new_folder("own-config");
+    fs::create_dir_all(config.join("renderers")).expect("the folder can be made");
+    fs::write(config.join("renderers/mine.toml"), "name = \"mine\"\ncolour = 1\n")
+        .expect("a profile can be written");
+    let mut command = farm.command();
+    let output = command.env("SAWAH_CONFIG", &config).arg("renderers").output().await;
+    let output = output.expect("the program can be started");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("line 2") && stderr.contains("mine.toml"), "{stderr}");
 }

@@ -1,0 +1,81 @@
+//! `sawah renderers`: the profiles, what this machine has, and how a log is read.
+
+mod probe;
+mod trial;
+
+use super::context::Context;
+use super::error::{CliError, Exit};
+use super::output::{self, Table};
+use clap::{Args, Subcommand};
+use probe::State;
+use serde::Serialize;
+
+const EXAMPLES: &str = "Examples:
+  sawah renderers
+  sawah renderers --json
+  sawah renderers test blender render.log
+  sawah renderers test blender render.log --exit 1 --frames 1-250
+
+Own profiles lie as NAME.toml in the folder 'renderers' beside the settings.";
+
+/// List the renderers that Sawah knows, and what this machine has
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct RenderersArguments {
+    #[command(subcommand)]
+    order: Option<Order>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Order {
+    Test(trial::TestArguments),
+}
+
+/// One profile on this machine.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    title: String,
+    description: String,
+    #[serde(flatten)]
+    state: State,
+}
+
+#[derive(Serialize)]
+struct Renderers<'a> {
+    renderers: &'a [Row],
+}
+
+pub(super) fn run(context: &Context, arguments: RenderersArguments) -> Result<Exit, CliError> {
+    match arguments.order {
+        Some(Order::Test(arguments)) => trial::run(context, &arguments),
+        None => list(context),
+    }
+}
+
+fn list(context: &Context) -> Result<Exit, CliError> {
+    let library = context.renderers()?;
+    let rows = Context::runtime()?.block_on(async {
+        let mut rows = Vec::new();
+        for profile in library.profiles() {
+            rows.push(Row {
+                name: profile.name.clone(),
+                title: profile.title.clone(),
+                description: profile.description.clone(),
+                state: probe::look(&profile.program).await,
+            });
+        }
+        rows
+    });
+    if context.json {
+        output::json(&Renderers { renderers: &rows })?;
+    } else {
+        let mut table = Table::new(&["PROFILE", "PROGRAM", "VERSION", "HERE"]);
+        for row in &rows {
+            let version = row.state.version().unwrap_or_default().to_owned();
+            table.row([row.name.clone(), row.title.clone(), version, row.state.words()]);
+        }
+        table.print("No renderer profile is known")?;
+    }
+    Ok(Exit::Done)
+}

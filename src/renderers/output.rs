@@ -1,0 +1,52 @@
+//! What is looked at before a program's pictures count as made.
+
+use serde::{Deserialize, Serialize};
+
+/// What a finding about a picture means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    /// Nothing.
+    Ignore,
+    /// A warning of the job.
+    Warn,
+    /// The frame has failed.
+    Fail,
+}
+
+/// The check of each frame that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OutputCheck {
+    /// Least bytes of the file.
+    pub least_bytes: u64,
+    /// It must be newer than the attempt.
+    pub newer: bool,
+    /// It must decode.
+    pub decode: bool,
+    /// It must have the asked width and height.
+    pub size: bool,
+    /// Every pixel is black.
+    pub black: Finding,
+    /// Much of it is pure magenta: Blender's colour of a missing texture.
+    pub magenta: Finding,
+    /// Share of magenta pixels that counts as much, in percent.
+    pub magenta_percent: u8,
+    /// Some values are no numbers.
+    pub not_a_number: Finding,
+}
+
+impl Default for OutputCheck {
+    fn default() -> Self {
+        Self {
+            least_bytes: 64,
+            newer: true,
+            decode: true,
+            size: true,
+            black: Finding::Warn,
+            magenta: Finding::Ignore,
+            magenta_percent: 2,
+            not_a_number: Finding::Warn,
+        }
+    }
+}

@@ -2,14 +2,14 @@
 //! its lease ends in whatever way, and take its result where it made one.
 
 use super::advance::PipelineRow;
-use super::columns::{from_json, size_value};
+use super::columns::from_json;
 use super::transition::{self, JobRow};
 use super::writer::Tx;
-use super::{StoreError, claim, report};
+use super::{StoreError, claim, report, views};
 use crate::model::{Checksum, Chunk, JobId, PipelineId, Stage, limits};
 use crate::policy::flight::{self, Work};
 use crate::policy::matching;
-use crate::protocol::work::{Completion, OutputFile, StageReport};
+use crate::protocol::work::{Completion, StageReport};
 use crate::recipes::Settings;
 use rusqlite::{OptionalExtension, params};
 
@@ -152,20 +152,7 @@ fn reuse(tx: &Tx<'_>, row: &JobRow, from: JobId) -> Result<(), StoreError> {
 }
 
 fn result_of(tx: &Tx<'_>, job: JobId) -> Result<Completion, StoreError> {
-    let outputs = tx
-        .db
-        .prepare_cached(
-            "SELECT name, checksum, size_bytes, media_type FROM output WHERE job = ?1 ORDER BY name",
-        )?
-        .query_map([job], |row| {
-            Ok(OutputFile {
-                name: row.get(0)?,
-                checksum: row.get(1)?,
-                size_bytes: size_value(row.get(2)?),
-                media_type: row.get(3)?,
-            })
-        })?
-        .collect::<Result<_, _>>()?;
+    let outputs = views::outputs(tx.db, job)?;
     let (warnings, drawn_by, kind, frame_count): (String, _, _, _) = tx
         .db
         .prepare_cached(

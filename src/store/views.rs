@@ -300,7 +300,8 @@ pub(super) fn attempts(db: &Connection, job: JobId) -> Result<Vec<AttemptView>, 
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn outputs(db: &Connection, job: JobId) -> Result<Vec<OutputFile>, StoreError> {
+/// What a job made.
+pub(super) fn outputs(db: &Connection, job: JobId) -> Result<Vec<OutputFile>, StoreError> {
     let mut query = db.prepare_cached(
         "SELECT name, checksum, size_bytes, media_type FROM output WHERE job = ?1 ORDER BY name",
     )?;

@@ -70,6 +70,16 @@ impl Farm {
     }
 }
 
+/// Two alike transforms are ready.
+async fn two_alike() -> (Farm, SessionRecord) {
+    let mut farm = Farm::open();
+    let worker = farm.worker("w1", &[]).await;
+    farm.submit_alike("crate").await;
+    farm.submit_alike("chest").await;
+    farm.run_up_to(&worker, Stage::Transform).await;
+    (farm, worker)
+}
+
 #[tokio::test]
 async fn mass_cache_miss() {
     let mut farm = Farm::open();
@@ -109,11 +119,7 @@ async fn a_result_that_is_there_needs_no_attempt() {
 
 #[tokio::test]
 async fn alike_jobs_of_one_claim_run_once() {
-    let mut farm = Farm::open();
-    let worker = farm.worker("w1", &[]).await;
-    farm.submit_alike("crate").await;
-    farm.submit_alike("chest").await;
-    farm.run_up_to(&worker, Stage::Transform).await;
+    let (farm, worker) = two_alike().await;
     assert_eq!(farm.claim(&worker, 8).await.len(), 1);
     assert!(farm.kept_back(Stage::Transform).await.is_some());
     farm.verified().await;
@@ -121,11 +127,7 @@ async fn alike_jobs_of_one_claim_run_once() {
 
 /// Two alike transforms, of which the first runs: the explanation of the second names it.
 async fn one_runs_one_waits() -> (Farm, SessionRecord, JobId, Fence) {
-    let mut farm = Farm::open();
-    let worker = farm.worker("w1", &[]).await;
-    farm.submit_alike("crate").await;
-    farm.submit_alike("chest").await;
-    farm.run_up_to(&worker, Stage::Transform).await;
+    let (farm, worker) = two_alike().await;
     let (job, fence) = farm.begin(&worker).await;
     let held = farm.kept_back(Stage::Transform).await.expect("the other one waits");
     let why = farm.store.explain(held).await.unwrap();
@@ -188,11 +190,7 @@ async fn a_retry_takes_the_result_that_was_made_meanwhile() {
 
 #[tokio::test]
 async fn a_result_that_lacks_what_a_missing_program_makes_stands_for_itself() {
-    let mut farm = Farm::open();
-    let worker = farm.worker("w1", &[]).await;
-    farm.submit_alike("crate").await;
-    farm.submit_alike("chest").await;
-    farm.run_up_to(&worker, Stage::Transform).await;
+    let (farm, worker) = two_alike().await;
     let (job, fence) = farm.begin(&worker).await;
     let mut result = result_of(&job);
     let message = "ffmpeg is not installed".to_owned();

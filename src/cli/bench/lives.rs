@@ -20,7 +20,7 @@ pub(super) async fn measure(
             workers.push(studio.worker().await?);
         }
         if let Some(worker) = workers.first() {
-            studio.prepare_frames(worker).await?;
+            studio.prepare_frames(worker, plan.shots()).await?;
         }
         let watch = Stopwatch::start();
         let lives = workers.iter().map(|worker| async {

@@ -33,6 +33,8 @@ use std::time::Duration;
 const JOBS: usize = 100_000;
 const QUICK_JOBS: usize = 5_000;
 const FULL_JOBS: usize = 1_000_000;
+/// Shots whose frames live in one measurement.
+const SHOTS: usize = 4;
 /// Time for one measurement.
 const BUDGET: Duration = Duration::from_secs(3);
 const QUICK_BUDGET: Duration = Duration::from_millis(300);
@@ -71,6 +73,13 @@ struct Plan {
     budget: Duration,
     jobs: usize,
     quick: bool,
+}
+
+impl Plan {
+    /// Shots of the most frames that are enough for the lives of one measurement.
+    fn shots(&self) -> usize {
+        if self.quick { 1 } else { SHOTS }
+    }
 }
 
 /// What cannot be measured.

@@ -2,7 +2,8 @@
 
 use super::samples::{capabilities, completion, recipe, session, submission};
 use super::{BenchError, Context};
-use crate::model::{Stage, limits};
+use crate::model::{Mode, Stage, Target, limits};
+use crate::policy::flow;
 use crate::protocol::work::{Assignment, Fence};
 use crate::recipes::Recipe;
 use crate::recipes::library::DEFAULT_RECIPE;
@@ -91,19 +92,27 @@ impl Studio {
         Ok(Some(job.stage))
     }
 
-    /// Brings one shot so far that its frames wait to be drawn, unless there are some.
-    pub(super) async fn prepare_frames(&self, worker: &SessionRecord) -> Result<(), BenchError> {
-        self.submit().await?;
-        loop {
-            let job = self.claim(worker).await?;
-            let job = job.ok_or_else(|| BenchError::Nothing("no shot waits".to_owned()))?;
-            let fence = Fence { session: worker.id.clone(), epoch: job.epoch };
-            if job.stage == Stage::Render {
-                return Ok(self.store.release(job.job_id, &fence).await?);
-            }
-            self.store.start(job.job_id, &fence).await?;
-            self.store.complete(job.job_id, &fence, completion(&job, limits::FRAMES)).await?;
+    /// Brings this many shots so far that their frames wait to be drawn.
+    pub(super) async fn prepare_frames(
+        &self,
+        worker: &SessionRecord,
+        shots: usize,
+    ) -> Result<(), BenchError> {
+        // Frames that are left over would come first.
+        self.set_frames(Mode::Paused).await?;
+        let mut prepared = 0;
+        while prepared < shots {
+            self.submit().await?;
+            let stage = self.live(worker, limits::FRAMES).await?;
+            prepared += usize::from(stage == Some(Stage::Transform));
         }
+        self.set_frames(Mode::Running).await
+    }
+
+    async fn set_frames(&self, mode: Mode) -> Result<(), BenchError> {
+        let target = Target::Queue { queue: flow::queue(Stage::Render).to_owned() };
+        self.store.set_control(target, mode, "bench", "frames are prepared").await?;
+        Ok(())
     }
 
     /// Closes the database.

@@ -8,10 +8,12 @@ use super::timing::rate;
 use super::wire::{Line, Wire};
 use super::{BenchError, Plan};
 use crate::clock::Stopwatch;
-use crate::model::{JobId, SessionId, Stage, limits};
+use crate::model::{JobId, Mode, SessionId, Stage, Target, limits};
+use crate::policy::flow;
 use crate::protocol::batch::{
     BatchSubmission, BatchSubmitted, Report, ReportEvent, Reports, ReportsReply, SubmissionOutcome,
 };
+use crate::protocol::control::{ControlView, SetControl};
 use crate::protocol::view::JobView;
 use crate::protocol::work::{
     Assignment, ClaimReply, ClaimRequest, CompleteRequest, Fence, FenceRequest, SessionOpened,
@@ -78,7 +80,7 @@ async fn lives(plan: &Plan, line: &Line, sessions: usize, how: How) -> Result<f6
         workers.push(Worker::open(line, number).await?);
     }
     if let Some(worker) = workers.first_mut() {
-        worker.prepare_frames().await?;
+        worker.prepare_frames(plan.shots()).await?;
     }
     let watch = Stopwatch::start();
     let budget = plan.budget;
@@ -147,17 +149,30 @@ impl Worker {
         Ok(())
     }
 
-    /// Brings one shot so far that its frames wait to be drawn, unless there are some.
-    async fn prepare_frames(&mut self) -> Result<(), BenchError> {
-        loop {
+    /// Brings this many shots so far that their frames wait to be drawn.
+    async fn prepare_frames(&mut self, shots: usize) -> Result<(), BenchError> {
+        // Frames that are left over would come first.
+        self.set_frames(Mode::Paused).await?;
+        let mut prepared = 0;
+        while prepared < shots {
             let jobs = self.claim(1).await?;
             let job = jobs.first();
             let job = job.ok_or_else(|| BenchError::Nothing("no shot waits".to_owned()))?;
-            if job.stage == Stage::Render {
-                return self.report(vec![(job, ReportEvent::Release)]).await;
-            }
             self.finish(job, limits::FRAMES).await?;
+            prepared += usize::from(job.stage == Stage::Transform);
         }
+        self.set_frames(Mode::Running).await
+    }
+
+    async fn set_frames(&mut self, mode: Mode) -> Result<(), BenchError> {
+        let order = SetControl {
+            target: Target::Queue { queue: flow::queue(Stage::Render).to_owned() },
+            mode,
+            actor: "bench".to_owned(),
+            reason: "frames are prepared".to_owned(),
+        };
+        let _: ControlView = self.wire.call("PUT", "/v1/controls", &order).await?;
+        Ok(())
     }
 
     async fn live(

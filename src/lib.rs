@@ -3,8 +3,8 @@
 //! The modules in reading order; each may use only those above it (held by a test).
 
 pub mod model;
-pub mod recipes;
 pub mod renderers;
+pub mod recipes;
 pub mod protocol;
 pub mod policy;
 pub mod clock;

@@ -90,6 +90,8 @@ pub(super) struct WorkerPlan {
     pub(super) work_dir: PathBuf,
     /// Jobs at once.
     pub(super) slots: u32,
+    /// The user's own renderer profiles.
+    pub(super) profiles_dir: PathBuf,
 }
 
 /// Works until `stop`.
@@ -108,6 +110,7 @@ pub(super) async fn run_worker(
         work_dir: plan.work_dir,
         slots: plan.slots,
         gpus,
+        profiles_dir: Some(plan.profiles_dir),
         stage_host,
         cache_bytes: WorkerConfig::CACHE_BYTES,
         clock,

@@ -6,7 +6,9 @@ use super::state::{Farm, Shared, blocking};
 use crate::artifacts::{Artifacts, names};
 use crate::model::{JobId, JobState, Reason, limits};
 use crate::protocol::view::{JobDetail, JobView};
-use crate::protocol::work::{CompleteRequest, Completion, FailRequest, FenceRequest, OutputFile};
+use crate::protocol::work::{
+    CompleteRequest, Completion, FailRequest, FenceRequest, KeepRequest, OutputFile,
+};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -160,6 +162,21 @@ pub(super) async fn release(
     JsonBody(request): JsonBody<FenceRequest>,
 ) -> Result<StatusCode, Refusal> {
     farm.store.release(job, &request.fence).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Files that are right before the job is done; their bytes are in the content store already.
+#[utoipa::path(post, path = "/v1/jobs/{job}/keep", tag = "workers", params(("job" = i64, Path)),
+    request_body = KeepRequest, responses((status = 204), Refusals, Conflicts))]
+pub(super) async fn keep(
+    State(farm): State<Shared>,
+    At(job): At<JobId>,
+    JsonBody(request): JsonBody<KeepRequest>,
+) -> Result<StatusCode, Refusal> {
+    let KeepRequest { fence, files } = request;
+    let files = Completion { outputs: files, ..Completion::default() };
+    let files = with_outputs_checked(&farm, files).await?.outputs;
+    farm.store.keep(job, &fence, files).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -63,6 +63,7 @@ pub(super) fn routes() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(jobs::complete))
         .routes(routes!(jobs::fail))
         .routes(routes!(jobs::release))
+        .routes(routes!(jobs::keep))
         .routes(routes!(logs::append, logs::read))
         .routes(routes!(artifacts::put, artifacts::head, artifacts::get))
         .routes(routes!(pipelines::submit, pipelines::list))
@@ -179,6 +180,7 @@ mod tests {
         ("post", "/v1/jobs/{job}/complete"),
         ("post", "/v1/jobs/{job}/fail"),
         ("post", "/v1/jobs/{job}/release"),
+        ("post", "/v1/jobs/{job}/keep"),
         ("post", "/v1/jobs/{job}/log"),
         ("get", "/v1/jobs/{job}/log"),
         ("put", "/v1/artifacts/{checksum}"),

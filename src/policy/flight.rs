@@ -64,7 +64,10 @@ pub fn inputs(files: &[InputFile]) -> Checksum {
 
 /// The flight of jobs that have the same result; none where results are not shared.
 pub fn result_key(work: &Work<'_>) -> Option<Checksum> {
-    if !is_shared(work.stage) {
+    // What a program of others draws follows from its version too, which differs from worker to
+    // worker.
+    let is_drawn_by_others = work.stage == Stage::Render && work.settings.scene.is_some();
+    if !is_shared(work.stage) || is_drawn_by_others {
         return None;
     }
     let mut hash = Hash::new("sawah result 1");
@@ -113,6 +116,8 @@ fn relevant(stage: Stage, settings: &Settings) -> Vec<(&'static str, String)> {
         Stage::Render => pictures(),
         Stage::Assemble => {
             let mut all = pictures();
+            let scene = settings.scene.as_ref();
+            all.push(("frames", scene.map_or_else(String::new, |it| it.frames().to_string())));
             all.push(("fps", settings.fps.to_string()));
             all.push(("film", format!("{:?}", settings.film)));
             all
@@ -219,6 +224,13 @@ mod tests {
             })
         };
         assert_ne!(inspected((gear, 7)), inspected((gear, 8)), "a record that names its asset");
+    }
+
+    #[test]
+    fn what_a_program_of_others_draws_is_not_shared() {
+        let scene = BTreeMap::from([("renderer".to_owned(), "blender".to_owned())]);
+        let scene = lasting(Settings::default().with_changes(&scene).unwrap());
+        assert_eq!(key_with(|work| work.settings = scene), None);
     }
 
     #[test]

@@ -1,9 +1,29 @@
 //! How work runs from stage to stage: parts of a stage, what a stage reads, what is published.
 
 use crate::model::{AssetKind, Chunk, Stage};
-use crate::recipes::{FilmPolicy, Recipe};
+use crate::recipes::{FilmPolicy, Recipe, Settings};
 
-/// Where jobs of a stage wait.
+/// Where frames wait that a program draws.
+const FINAL: &str = "render.final";
+
+/// All queues, in the order of their stages.
+pub const QUEUES: [&str; 8] = [
+    "ingest",
+    "inspect",
+    "transform",
+    "render.preview",
+    FINAL,
+    "assemble",
+    "publish",
+    "cleanup",
+];
+
+/// Where jobs of a stage wait: what a program draws has a queue of its own.
+pub fn queue_of(stage: Stage, settings: &Settings) -> &'static str {
+    if stage == Stage::Render && settings.scene.is_some() { FINAL } else { queue(stage) }
+}
+
+/// Where jobs of a stage wait that need no program of others.
 pub const fn queue(stage: Stage) -> &'static str {
     match stage {
         Stage::Render => "render.preview",
@@ -13,7 +33,14 @@ pub const fn queue(stage: Stage) -> &'static str {
 
 /// Whether jobs wait in a queue of this name.
 pub fn is_queue(name: &str) -> bool {
-    Stage::ALL.into_iter().any(|stage| queue(stage) == name)
+    QUEUES.contains(&name)
+}
+
+/// The queue with this name, and whose jobs wait in it.
+pub fn stage_of(name: &str) -> Option<(&'static str, Stage)> {
+    let queue = QUEUES.into_iter().find(|queue| *queue == name)?;
+    let of = |stage: &Stage| queue == FINAL && *stage == Stage::Render || self::queue(*stage) == queue;
+    Some((queue, Stage::ALL.into_iter().find(of)?))
 }
 
 /// The jobs of one stage; empty means that the stage is skipped.
@@ -31,6 +58,9 @@ pub fn fan_out(
         return vec![Chunk::Whole];
     }
     let settings = &recipe.settings;
+    if let Some(scene) = &settings.scene {
+        return chunks(scene.frames().count(), settings.chunk_frames).collect();
+    }
     let film = settings.film != FilmPolicy::Never
         && recipe.rule(Stage::Assemble).is_some_and(|rule| rule.applies_to(kind));
     let frames = match kind {
@@ -59,9 +89,11 @@ pub struct Reads {
     pub stages: &'static [Stage],
 }
 
-/// What a stage reads.
-pub const fn reads(stage: Stage) -> Reads {
+/// What a stage reads of an asset of this kind.
+pub fn reads(stage: Stage, kind: Option<AssetKind>) -> Reads {
     match stage {
+        // A program reads the scene as it was handed in.
+        Stage::Render if kind == Some(AssetKind::Scene) => Reads { source: true, stages: &[] },
         Stage::Ingest => Reads { source: true, stages: &[] },
         Stage::Inspect | Stage::Transform => Reads { source: true, stages: &[Stage::Ingest] },
         Stage::Render => Reads { source: false, stages: &[Stage::Transform] },
@@ -79,10 +111,13 @@ pub fn is_published(made_by: Stage, name: &str) -> bool {
     match made_by {
         Stage::Inspect | Stage::Assemble | Stage::Publish => true,
         Stage::Transform => name == "scene.glb",
-        Stage::Render => !name.contains('/'),
+        Stage::Render => !name.contains('/') || name.starts_with(SCENE_FOLDER),
         Stage::Ingest | Stage::Cleanup => false,
     }
 }
+
+/// Where the pictures lie that a program drew of a scene: they are the result.
+pub const SCENE_FOLDER: &str = "render/";
 
 /// The name of the picture that stands for the whole pipeline.
 pub const STILL: &str = "still.png";
@@ -121,17 +156,44 @@ mod tests {
     }
 
     #[test]
+    fn the_frames_of_a_scene_are_cut_into_chunks_and_wait_in_a_queue_of_their_own() {
+        let mut recipe = recipe();
+        assert_eq!(queue_of(Stage::Render, &recipe.settings), "render.preview");
+        let changes = [("renderer", "blender"), ("frames", "101-110"), ("chunk_frames", "4")];
+        let changes = changes.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        recipe.settings = recipe.settings.with_changes(&changes.into()).unwrap();
+        let chunks = fan_out(&recipe, Stage::Render, Some(AssetKind::Scene), None);
+        assert_eq!(chunks.last(), Some(&Chunk::Frames { first: 9, last: 10 }));
+        assert_eq!((chunks.len(), queue_of(Stage::Render, &recipe.settings)), (3, "render.final"));
+        assert_eq!(queue_of(Stage::Publish, &recipe.settings), "publish");
+    }
+
+    #[test]
+    fn every_queue_has_a_stage_and_every_stage_a_queue() {
+        for name in QUEUES {
+            let (queue, stage) = stage_of(name).unwrap();
+            assert!(queue == name && (queue == self::queue(stage) || queue == FINAL), "{name}");
+        }
+        assert!(Stage::ALL.iter().all(|stage| is_queue(queue(*stage))));
+        assert_eq!(stage_of("render"), None);
+    }
+
+    #[test]
     fn frames_on_the_way_to_a_film_are_not_published() {
         assert!(is_published(Stage::Render, STILL));
         assert!(!is_published(Stage::Render, "turntable/0001.png"));
         assert!(!is_published(Stage::Transform, "frames/000001.png"));
         assert!(is_published(Stage::Transform, "scene.glb"));
+        assert!(is_published(Stage::Render, "render/shot_0001.exr"));
     }
 
     #[test]
     fn a_stage_reads_only_stages_before_it() {
         for stage in Stage::ALL {
-            assert!(reads(stage).stages.iter().all(|read| *read < stage), "{stage}");
+            for kind in AssetKind::ALL {
+                let reads = reads(stage, Some(kind));
+                assert!(reads.stages.iter().all(|read| *read < stage), "{stage} {kind}");
+            }
         }
     }
 }

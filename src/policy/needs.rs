@@ -8,6 +8,9 @@ use crate::recipes::Recipe;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+/// The profile that runs any program.
+const COMMAND: &str = "command";
+
 /// What a job asks for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Needs {
@@ -68,9 +71,19 @@ pub fn of(recipe: &Recipe, stage: Stage, kind: Option<AssetKind>) -> Needs {
     let plain = Needs::only(matching::resource_class(stage, kind));
     match recipe.rule(stage) {
         Some(rule) => {
-            let terms = Terms { requires: rule.requires.clone(), ..Terms::default() };
+            let mut terms = Terms { requires: rule.requires.clone(), ..Terms::default() };
+            if let Some(renderer) = renderer(recipe, stage) {
+                terms.requires.programs.get_or_insert_default().insert(renderer);
+            }
             Needs { semaphores: rule.semaphores.clone(), rates: rule.rates.clone(), terms, ..plain }
         }
         None => plain,
     }
+}
+
+/// The program that a worker must have. A command names its own, which no worker can know before.
+fn renderer(recipe: &Recipe, stage: Stage) -> Option<Name> {
+    let scene = recipe.settings.scene.as_ref().filter(|_| stage == Stage::Render)?;
+    let names_its_own = scene.renderer == COMMAND || scene.values.contains_key("program");
+    if names_its_own { None } else { scene.renderer.parse().ok() }
 }

@@ -159,6 +159,9 @@ pub struct Assignment {
     pub input: JobInput,
     /// Files of the stages before, and the source files: the job's dependencies.
     pub dependencies: Vec<InputFile>,
+    /// Files that earlier attempts made and that are right: they need not be made again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<OutputFile>,
     /// What to make.
     pub settings: Settings,
     /// The bounds of the attempt.
@@ -230,7 +233,7 @@ pub struct CompleteRequest {
 }
 
 /// The result of an attempt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 pub struct Completion {
     /// Files made; their bytes are in the content store already.
     pub outputs: Vec<OutputFile>,
@@ -307,6 +310,15 @@ impl Failure {
 pub struct FenceRequest {
     /// Who reports.
     pub fence: Fence,
+}
+
+/// `POST /v1/jobs/{job}/keep`: files that are right before the job is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeepRequest {
+    /// Who reports.
+    pub fence: Fence,
+    /// The files; their bytes are in the content store already.
+    pub files: Vec<OutputFile>,
 }
 
 /// `POST /v1/jobs/{job}/log`: more lines of the attempt's log.

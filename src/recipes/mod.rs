@@ -4,10 +4,12 @@
 
 pub mod library;
 pub mod retry;
+pub mod scene;
 pub mod settings;
 pub mod times;
 
 pub use library::{Library, LibraryError};
+pub use scene::SceneSettings;
 pub use settings::{FilmPolicy, SettingError, Settings};
 pub use times::{TimeLimits, Times};
 

@@ -1,5 +1,6 @@
 //! What a recipe can be told, typed and bounded.
 
+use super::scene::SceneSettings;
 use crate::model::limits;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,6 +38,9 @@ pub struct Settings {
     pub fps: u32,
     /// Whether a film is made.
     pub film: FilmPolicy,
+    /// What a program draws; none where Sawah draws itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scene: Option<SceneSettings>,
 }
 
 impl Default for Settings {
@@ -50,6 +54,7 @@ impl Default for Settings {
             chunk_frames: 12,
             fps: 24,
             film: FilmPolicy::IfAvailable,
+            scene: None,
         }
     }
 }
@@ -84,7 +89,11 @@ impl Settings {
     pub fn with_changes(&self, changes: &BTreeMap<String, String>) -> Result<Self, SettingError> {
         let mut settings = self.clone();
         for (key, value) in changes {
-            settings = settings.with_change(key, value)?;
+            if SceneSettings::has_key(key) {
+                settings.scene.get_or_insert_default().change(key, value)?;
+            } else {
+                settings = settings.with_change(key, value)?;
+            }
         }
         settings.check()?;
         Ok(settings)
@@ -97,8 +106,9 @@ impl Settings {
             why,
         };
         let mut table = toml::Table::try_from(self).map_err(|error| invalid(error.to_string()))?;
-        if !table.contains_key(key) {
-            let keys: Vec<_> = table.keys().map(String::as_str).collect();
+        if key == "scene" || !table.contains_key(key) {
+            let own = table.keys().filter(|key| *key != "scene").cloned();
+            let keys: Vec<String> = own.chain(SceneSettings::keys().map(str::to_owned)).collect();
             return Err(invalid(format!("the settings are {}", keys.join(", "))));
         }
         let parsed = format!("value = {value}")
@@ -118,6 +128,7 @@ impl Settings {
         in_bounds("turntable_frames", self.turntable_frames, 0..=limits::FRAMES, "0 to 10000")?;
         in_bounds("chunk_frames", self.chunk_frames, 1..=limits::FRAMES, "1 to 10000")?;
         in_bounds("fps", self.fps, 1..=240, "1 to 240")?;
+        self.scene.as_ref().map_or(Ok(()), SceneSettings::check)?;
         let count = u32::try_from(self.thumbnails_px.len()).unwrap_or(u32::MAX);
         in_bounds("thumbnails_px", count, 0..=16, "at most 16 sizes")?;
         self.thumbnails_px

@@ -122,7 +122,7 @@ impl Profile {
     /// The command that runs `program` (a name or path, or the job's own) with these values.
     pub fn invocation(&self, program: &str, values: &Values) -> Result<Invocation, CommandError> {
         self.check_frames(values)?;
-        let value = |place| self.value(values, place);
+        let value = |place| self.word(values, place);
         let mut arguments = Vec::new();
         for argument in &self.command.arguments {
             let there = |place| value(place).is_some() || is_list(values, place);
@@ -175,7 +175,8 @@ impl Profile {
         self.command.arguments.iter().flat_map(Argument::templates).flat_map(Template::gaps)
     }
 
-    fn value(&self, values: &Values, place: Placeholder) -> Option<String> {
+    /// What stands for a placeholder; none where nothing says so.
+    pub fn word(&self, values: &Values, place: Placeholder) -> Option<String> {
         let frames = values.frames();
         let run = || frames.and_then(run);
         match place {

@@ -76,7 +76,7 @@ pub enum LibraryError {
 }
 
 /// All profiles by name.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Library {
     profiles: BTreeMap<String, Arc<Profile>>,
 }

@@ -1,6 +1,7 @@
 //! What is looked at before a program's pictures count as made.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// What a finding about a picture means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,10 +15,39 @@ pub enum Finding {
     Fail,
 }
 
+/// What a program must leave behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    /// A picture of each frame that was asked for.
+    Frames,
+    /// At least one file.
+    Files,
+    /// Nothing: what it leaves is taken.
+    Nothing,
+}
+
+impl Expect {
+    /// All of them, for people.
+    pub const WORDS: &'static str = "use frames, files or nothing";
+
+    /// The one with this name.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "frames" => Some(Self::Frames),
+            "files" => Some(Self::Files),
+            "nothing" => Some(Self::Nothing),
+            _ => None,
+        }
+    }
+}
+
 /// The check of each frame that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OutputCheck {
+    /// What must be there.
+    pub expect: Expect,
     /// Least bytes of the file.
     pub least_bytes: u64,
     /// It must be newer than the attempt.
@@ -39,6 +69,7 @@ pub struct OutputCheck {
 impl Default for OutputCheck {
     fn default() -> Self {
         Self {
+            expect: Expect::Frames,
             least_bytes: 64,
             newer: true,
             decode: true,

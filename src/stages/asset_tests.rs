@@ -48,7 +48,12 @@ impl Bench {
         }
         let main_file = files.first().map_or(String::new(), |(name, _)| (*name).to_owned());
         let assignment = assignment(main_file, dependencies);
-        let request = StageRequest { assignment, input_dir: input, output_dir: output };
+        let request = StageRequest {
+            assignment,
+            input_dir: input,
+            output_dir: output,
+            workshop: crate::stages::Workshop::default(),
+        };
         Self { _folder: folder, request }
     }
 
@@ -98,6 +103,7 @@ fn assignment(main_file: String, dependencies: Vec<InputFile>) -> Assignment {
             frame_count: None,
         },
         dependencies,
+        kept: Vec::new(),
         settings: Settings::default(),
         limits: JobLimits { timeout_ms: 0, stall_ms: 0, memory_bytes: 0 },
         attempt: 1,

@@ -34,6 +34,7 @@ pub(crate) fn assignment(stage: Stage) -> Assignment {
             frame_count: None,
         },
         dependencies: Vec::new(),
+        kept: Vec::new(),
         settings: Settings::default(),
         limits: JobLimits { timeout_ms: 0, stall_ms: 0, memory_bytes: 0 },
         attempt: 1,
@@ -51,6 +52,7 @@ pub(crate) fn request(stage: Stage, input: &Path, output: &Path) -> StageRequest
         assignment: assignment(stage),
         input_dir: input.to_owned(),
         output_dir: output.to_owned(),
+        workshop: super::Workshop::default(),
     }
 }
 

@@ -5,7 +5,7 @@
 //! its whole process group, so that no renderer outlives its worker.
 
 use super::message::{HOST_LINE_BYTES, HostMessage, cut};
-use super::{Reporter, StageRequest, StageResult, dispatch};
+use super::{Produced, Reporter, StageRequest, StageResult, dispatch};
 use crate::model::{Reason, limits};
 use crate::protocol::work::Failure;
 use std::any::Any;
@@ -27,7 +27,10 @@ pub fn main() -> ExitCode {
 fn serve(stage: &(dyn Fn(&StageRequest, &dyn Reporter) -> StageResult + Sync)) -> bool {
     let reporter = StdoutReporter { highest: Mutex::new(0.0) };
     let result = read_request().and_then(|request| {
-        limit_memory(request.assignment.limits.memory_bytes)?;
+        // A program of others is bounded by what it uses, not by what it asks the system for.
+        if request.assignment.settings.scene.is_none() {
+            limit_memory(request.assignment.limits.memory_bytes)?;
+        }
         run_on_own_thread(stage, &request, &reporter)
     });
     let message = match result {
@@ -165,6 +168,10 @@ impl Reporter for StdoutReporter {
 
     fn frame(&self, frame: u32, percent: f32, message: &str) {
         self.say_progress(Some(frame), percent, message);
+    }
+
+    fn keep(&self, file: Produced) {
+        say(&HostMessage::Keep { file });
     }
 
     fn log(&self, line: &str) {

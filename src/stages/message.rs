@@ -1,6 +1,6 @@
 //! What a stage host says on its standard output: one JSON document a line.
 
-use super::StageOutput;
+use super::{Produced, StageOutput};
 use crate::protocol::work::Failure;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,11 @@ pub enum HostMessage {
     Log {
         /// The line, without its end.
         line: String,
+    },
+    /// A file that is right whatever becomes of the rest.
+    Keep {
+        /// The file.
+        file: Produced,
     },
     /// The stage has made all its files.
     Done {

@@ -12,6 +12,7 @@ pub mod render;
 pub mod assemble;
 pub mod publish;
 pub mod cleanup;
+pub mod scene;
 
 pub mod dispatch;
 pub mod failure;
@@ -45,6 +46,31 @@ pub struct StageRequest {
     pub input_dir: PathBuf,
     /// Where outputs go; empty at the start.
     pub output_dir: PathBuf,
+    /// The programs of others on this machine.
+    #[serde(default)]
+    pub workshop: Workshop,
+}
+
+/// What a worker's machine has of other people's programs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Workshop {
+    /// The folder of the user's own renderer profiles.
+    pub profiles_dir: Option<PathBuf>,
+    /// What was found at the worker's start.
+    pub programs: Vec<FoundProgram>,
+    /// Processor threads that an attempt should use; 0 leaves it to the program.
+    pub threads: u32,
+}
+
+/// The program of a renderer profile, as it was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundProgram {
+    /// The profile.
+    pub profile: String,
+    /// The program.
+    pub path: PathBuf,
+    /// Its version, where it says one.
+    pub version: Option<String>,
 }
 
 /// A file that a stage made, at `output_dir/name`.
@@ -73,6 +99,8 @@ pub trait Reporter {
     fn frame(&self, _frame: u32, percent: f32, message: &str) {
         self.progress(percent, message);
     }
+    /// A file that is right whatever becomes of the rest: it need not be made again.
+    fn keep(&self, _file: Produced) {}
     /// One line for the attempt's log.
     fn log(&self, line: &str);
 }

@@ -21,7 +21,7 @@ pub(super) fn request(
     assignment.chunk = chunk;
     assignment.settings = settings;
     assignment.input.kind = Some(kind);
-    StageRequest { assignment, input_dir, output_dir }
+    StageRequest { assignment, input_dir, output_dir, workshop: super::Workshop::default() }
 }
 
 /// Keeps what a stage says; fails when progress falls.

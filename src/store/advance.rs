@@ -5,7 +5,7 @@ use super::audit;
 use super::columns::{from_json, to_json};
 use super::transition::{self, JobRow, count, count_queued};
 use super::writer::Tx;
-use super::{StoreError, flights, lanes, replays};
+use super::{StoreError, flights, kept, lanes, replays};
 use crate::model::{
     AssetKind, AssetName, Checksum, Chunk, JobId, PipelineId, PipelineStatus, ProjectId, Stage,
     StageStatus, TraceId,
@@ -26,7 +26,7 @@ use std::sync::Arc;
 const KNOWN_RECIPES: usize = 64;
 
 /// Settings that say how a stage is cut into jobs: a single job cannot change them.
-const FAN_OUT: [&str; 2] = ["turntable_frames", "chunk_frames"];
+const FAN_OUT: [&str; 3] = ["turntable_frames", "chunk_frames", "frames"];
 
 /// What moving on needs to know of a pipeline.
 #[derive(Debug, Clone)]
@@ -178,6 +178,7 @@ pub(super) fn create_job(
         chunk,
         pipeline.checksum,
     );
+    let queue = flow::queue_of(stage, &pipeline.recipe.settings);
     let replay_of = replay.map(|(job, _)| job);
     let edit = replay.map(|(_, edit)| edit).filter(|edit| !edit.is_empty());
     let mut settings = Cow::Borrowed(&pipeline.recipe.settings);
@@ -201,7 +202,7 @@ pub(super) fn create_job(
             pipeline.id,
             stage,
             chunk,
-            flow::queue(stage),
+            queue,
             class,
             tx.now.wall_ms,
             key,
@@ -214,7 +215,7 @@ pub(super) fn create_job(
         ])?;
     let job = JobId(tx.db.last_insert_rowid());
     count(tx, "queued", 1)?;
-    count_queued(tx, flow::queue(stage), 1)?;
+    count_queued(tx, queue, 1)?;
     audit::record(
         tx,
         actor,
@@ -223,7 +224,7 @@ pub(super) fn create_job(
             pipeline: pipeline.id,
             stage,
             chunk,
-            queue: flow::queue(stage).to_owned(),
+            queue: queue.to_owned(),
             max_attempts,
             replay_of,
         },
@@ -265,7 +266,13 @@ pub(super) fn create_replay(
         return Err(StoreError::Conflict(format!("job {live} does the same work now")));
     }
     let inputs = flights::inputs(tx, pipeline, dead.stage)?;
-    create_job(tx, pipeline, (dead.stage, dead.chunk), inputs, Some((dead.id, edit)), actor)
+    let part = (dead.stage, dead.chunk);
+    let replay = create_job(tx, pipeline, part, inputs, Some((dead.id, edit)), actor)?;
+    // Other settings make other pictures.
+    if edit.settings.is_empty() {
+        kept::hand_on(tx, dead.id, replay)?;
+    }
+    Ok(replay)
 }
 
 /// What a replay changed for a job.

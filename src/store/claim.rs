@@ -3,7 +3,8 @@
 use super::columns::{size_column, size_value};
 use super::transition::{self, JobRow, With, session_worker};
 use super::writer::Tx;
-use super::{Store, StoreError, advance, flights, lanes, quarantine, retries, sessions};
+use super::advance::PipelineRow;
+use super::{Store, StoreError, advance, flights, kept, lanes, quarantine, retries, sessions};
 use crate::model::{JobState, PipelineId, SessionId, Stage, Verb, limits};
 use crate::policy::dispatch::{self, Lane, Pick};
 use crate::policy::flow;
@@ -160,7 +161,8 @@ pub(super) fn assignment(tx: &Tx<'_>, job: &JobRow) -> Result<Assignment, StoreE
         stage: job.stage,
         chunk: job.chunk,
         idempotency_key: job.idempotency_key.clone(),
-        dependencies: dependencies(tx.db, pipeline.version_id, job.pipeline, job.stage)?,
+        dependencies: dependencies(tx.db, &pipeline, job.stage)?,
+        kept: if job.stage == Stage::Render { kept::of(tx.db, job.id)? } else { Vec::new() },
         limits,
         attempt: job.attempt,
         max_attempts: job.max_attempts,
@@ -186,14 +188,13 @@ pub(super) fn assignment(tx: &Tx<'_>, job: &JobRow) -> Result<Assignment, StoreE
 /// What a stage of a pipeline reads.
 pub(super) fn dependencies(
     db: &Connection,
-    version: i64,
-    pipeline: PipelineId,
+    pipeline: &PipelineRow,
     stage: Stage,
 ) -> Result<Vec<InputFile>, StoreError> {
-    let reads = flow::reads(stage);
-    let mut files = if reads.source { sources(db, version)? } else { Vec::new() };
+    let reads = flow::reads(stage, pipeline.kind);
+    let mut files = if reads.source { sources(db, pipeline.version_id)? } else { Vec::new() };
     for made_by in reads.stages {
-        files.extend(stage_outputs(db, pipeline, *made_by)?);
+        files.extend(stage_outputs(db, pipeline.id, *made_by)?);
     }
     Ok(files)
 }

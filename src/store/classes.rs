@@ -2,7 +2,7 @@
 
 use super::StoreError;
 use super::writer::Tx;
-use crate::model::{Stage, limits};
+use crate::model::limits;
 use crate::policy::flow;
 use rusqlite::params;
 
@@ -45,7 +45,7 @@ pub(super) fn make_room(tx: &Tx<'_>) -> Result<(), StoreError> {
 
 fn is_in_use(tx: &Tx<'_>, code: i64) -> Result<bool, StoreError> {
     let mut query = tx.db.prepare_cached(IN_USE)?;
-    for queue in Stage::ALL.map(flow::queue) {
+    for queue in flow::QUEUES {
         if query.query_row(params![queue, code], |row| row.get(0))? {
             return Ok(true);
         }

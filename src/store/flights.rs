@@ -22,7 +22,7 @@ pub(super) fn inputs(
     if !flight::is_shared(stage) {
         return Ok(None);
     }
-    let files = claim::dependencies(tx.db, pipeline.version_id, pipeline.id, stage)?;
+    let files = claim::dependencies(tx.db, pipeline, stage)?;
     Ok(Some(flight::inputs(&files)))
 }
 

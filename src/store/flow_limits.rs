@@ -5,7 +5,7 @@ use super::columns::{size_column, size_value};
 use super::operate::named;
 use super::writer::Tx;
 use super::{Store, StoreError, lanes};
-use crate::model::{Name, ProjectId, Stage, limits};
+use crate::model::{Name, ProjectId, limits};
 use crate::policy::bucket::{self, Bucket, Rate};
 use crate::policy::flow;
 use crate::policy::gate::Room;
@@ -178,13 +178,17 @@ pub(super) fn project(
 
 /// Refuses new work while one of the queues that it will pass is full.
 pub(super) fn admit(tx: &Tx<'_>, recipe: &Recipe) -> Result<(), StoreError> {
-    admit_to(tx, &recipe.stages)
+    admit_to(tx, recipe, &recipe.stages)
 }
 
 /// Refuses new work while one of the queues of these stages is full.
-pub(super) fn admit_to(tx: &Tx<'_>, stages: &[StageRule]) -> Result<(), StoreError> {
+pub(super) fn admit_to(
+    tx: &Tx<'_>,
+    recipe: &Recipe,
+    stages: &[StageRule],
+) -> Result<(), StoreError> {
     for rule in stages {
-        let queue = flow::queue(rule.stage);
+        let queue = flow::queue_of(rule.stage, &recipe.settings);
         let (queued, max_queued) = (queued(tx.db, queue)?, max_queued(tx.db, queue)?);
         if queued >= max_queued {
             return Err(StoreError::QueueFull { queue: queue.to_owned(), queued, max_queued });
@@ -196,7 +200,7 @@ pub(super) fn admit_to(tx: &Tx<'_>, stages: &[StageRule]) -> Result<(), StoreErr
 /// Queues that are at their limit.
 pub(super) fn full(db: &Connection) -> Result<BTreeMap<String, Room>, StoreError> {
     let mut full = BTreeMap::new();
-    for queue in Stage::ALL.map(flow::queue) {
+    for queue in flow::QUEUES {
         let room = Room { queued: queued(db, queue)?, max_queued: max_queued(db, queue)? };
         if room.queued >= room.max_queued {
             full.insert(queue.to_owned(), room);
@@ -298,10 +302,9 @@ fn projects(db: &Connection) -> Result<Vec<ProjectView>, StoreError> {
 pub(super) fn queues(db: &Connection, now_ms: i64) -> Result<Vec<QueueView>, StoreError> {
     let lanes = lanes::all(db, 1)?;
     let facts = lanes::facts(db, [])?;
-    Stage::ALL
+    flow::QUEUES
         .into_iter()
-        .map(|stage| {
-            let queue = flow::queue(stage);
+        .map(|queue| {
             let heads = lanes.iter().filter(|lane| lane.queue == queue);
             let oldest =
                 heads.filter_map(|lane| lane.heads.front()).map(|head| head.ready_ms).min();

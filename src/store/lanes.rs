@@ -3,7 +3,7 @@
 use super::columns::{from_json, size_value, to_json};
 use super::writer::Tx;
 use super::{StoreError, classes, flow_limits};
-use crate::model::{Mode, Name, ProjectId, Stage, limits};
+use crate::model::{Mode, Name, ProjectId, limits};
 use crate::policy::bucket::{Bucket, Rate};
 use crate::policy::dispatch::{Head, Lane};
 use crate::policy::flow;
@@ -58,7 +58,7 @@ pub(super) fn all(db: &Connection, heads: u32) -> Result<Vec<Lane>, StoreError> 
         let Some((lane, first, its_queue)) = found else { break };
         (queue, after) = (its_queue, lane);
         // Jobs of a queue that no stage has are not this version's to hand out.
-        let Some(stage) = stage_of(&queue) else { continue };
+        let Some((its_queue, stage)) = flow::stage_of(&queue) else { continue };
         // Those left to another worker are passed over, but not without a bound.
         let beyond = if lane.3 { limits::RETRY_HEADS_PASSED_OVER } else { 0 };
         let heads = heads.saturating_add(beyond);
@@ -68,7 +68,7 @@ pub(super) fn all(db: &Connection, heads: u32) -> Result<Vec<Lane>, StoreError> 
             heads_of(&mut more, &queue, lane, heads)?
         };
         lanes.push(Lane {
-            queue: flow::queue(stage),
+            queue: its_queue,
             stage,
             needs: needs(db, &mut known, lane.0)?,
             project: lane.1,
@@ -78,10 +78,6 @@ pub(super) fn all(db: &Connection, heads: u32) -> Result<Vec<Lane>, StoreError> 
         });
     }
     Ok(lanes)
-}
-
-fn stage_of(queue: &str) -> Option<Stage> {
-    Stage::ALL.into_iter().find(|stage| flow::queue(*stage) == queue)
 }
 
 fn heads_of(

@@ -1,7 +1,7 @@
 //! How loaded the farm is: what the hints for scaling are made from.
 
 use super::{Store, StoreError, flow_limits, lanes, quarantine, sessions};
-use crate::model::{Mode, Stage};
+use crate::model::Mode;
 use crate::policy::{flow, scaling};
 use crate::protocol::control::QueueView;
 use crate::protocol::scaling::{FarmLoad, QueueLoad};
@@ -53,7 +53,7 @@ fn queue(view: QueueView, farm: Mode, (running, busy, slots): (u64, u64, u64)) -
 
 fn running(db: &Connection) -> Result<BTreeMap<String, u64>, StoreError> {
     let mut running: BTreeMap<String, u64> =
-        Stage::ALL.map(flow::queue).into_iter().map(|queue| (queue.to_owned(), 0)).collect();
+        flow::QUEUES.into_iter().map(|queue| (queue.to_owned(), 0)).collect();
     let mut query = db.prepare_cached(RUNNING)?;
     let rows = query.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))?;
     for row in rows {

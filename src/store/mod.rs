@@ -22,6 +22,7 @@ mod explain;
 mod flights;
 mod flow_limits;
 mod intents;
+mod kept;
 mod lanes;
 mod load;
 mod dead_letters;

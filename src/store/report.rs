@@ -4,7 +4,7 @@ use super::columns::{size_column, to_json};
 use super::failures::{Ending, end_attempt};
 use super::transition::{self, JobRow, With, apply, fenced};
 use super::writer::Tx;
-use super::{Store, StoreError, advance, flights, publish, quarantine, sessions};
+use super::{Store, StoreError, advance, flights, kept, publish, quarantine, sessions};
 use crate::model::{Checksum, JobId, JobState, Stage, Verb, limits};
 use crate::policy::flow;
 use crate::protocol::view::AttemptOutcome;
@@ -138,6 +138,10 @@ fn accept(
 ) -> Result<JobState, StoreError> {
     let after = apply(tx, row, verb, actor, With::default())?;
     write_result(tx, row.id, completion)?;
+    // Only a program's frames are kept before their time.
+    if row.stage == Stage::Render {
+        kept::forget(tx, row.id)?;
+    }
     let before = advance::pipeline(tx.db, row.pipeline)?;
     let mut pipeline = before.clone();
     pipeline.kind = completion.report.kind.or(pipeline.kind);
@@ -166,7 +170,7 @@ fn still(stage: Stage, outputs: &[OutputFile]) -> Option<Checksum> {
 }
 
 /// Names must stay inside the folder that they will be written to.
-fn check_outputs(outputs: &[OutputFile]) -> Result<(), StoreError> {
+pub(super) fn check_outputs(outputs: &[OutputFile]) -> Result<(), StoreError> {
     if outputs.len() > limits::OUTPUTS_PER_JOB {
         return Err(StoreError::Invalid(format!(
             "a job may make at most {} files",

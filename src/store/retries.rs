@@ -2,7 +2,6 @@
 
 use super::StoreError;
 use super::transition::JobRow;
-use crate::model::Stage;
 use crate::policy::gate::Retries;
 use crate::policy::{flow, matching};
 use rusqlite::{Connection, OptionalExtension};
@@ -13,7 +12,7 @@ pub(super) fn all(db: &Connection, slots: u32) -> Result<BTreeMap<String, Retrie
     let at_once = matching::retries_at_once(slots);
     let mut query = db.prepare_cached("SELECT n FROM counter WHERE name = ?1")?;
     let mut retries = BTreeMap::new();
-    for queue in Stage::ALL.map(flow::queue) {
+    for queue in flow::QUEUES {
         let running = query.query_row([counter(queue)], |row| row.get(0)).optional()?;
         let running = running.unwrap_or_default();
         retries.insert(queue.to_owned(), Retries { at_once, running });

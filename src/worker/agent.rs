@@ -4,6 +4,8 @@ use super::api::{Api, ApiError};
 use super::bounds;
 use super::cache::Cache;
 use super::capabilities;
+use crate::renderers::Library;
+use crate::stages::Workshop;
 use super::config::{WorkerConfig, WorkerError};
 use super::session::{self, SessionEnd, Worker, pause};
 use super::staging::WorkFolder;
@@ -35,15 +37,20 @@ pub async fn run(config: WorkerConfig, shutdown: CancellationToken) -> Result<()
             path: config.work_dir.clone(),
         })
     })?;
-    let probe = capabilities::probe(config.slots.max(1), config.gpus.clone());
-    let Some(capabilities) = shutdown.run_until_cancelled(probe).await else { return Ok(()) };
+    let library = renderers(&config);
+    let probe = capabilities::probe(config.slots.max(1), config.gpus.clone(), &library);
+    let Some((capabilities, workshop)) = shutdown.run_until_cancelled(probe).await else {
+        return Ok(());
+    };
+    let workshop = Workshop { profiles_dir: config.profiles_dir.clone(), ..workshop };
     let open = OpenSession {
         protocol: PROTOCOL_VERSION,
         worker: config.name.clone(),
         instance: work.instance().to_owned(),
         capabilities,
     };
-    let worker = Arc::new(Worker { config, api, work, cache, disk_full: AtomicBool::new(false) });
+    let disk_full = AtomicBool::new(false);
+    let worker = Arc::new(Worker { config, api, work, cache, workshop, disk_full });
     let mut fenced = None;
     loop {
         let opening = open_session(&worker, &open, fenced.take());
@@ -69,6 +76,15 @@ pub async fn run(config: WorkerConfig, shutdown: CancellationToken) -> Result<()
 ///
 /// A session that was given up because the coordinator could not be reached is said goodbye to
 /// first: nothing of it runs any more, and its jobs go back without having used an attempt.
+/// The shipped profiles and the user's own; a wrong one of the user's costs only the own ones.
+fn renderers(config: &WorkerConfig) -> Library {
+    let loaded = Library::load(config.profiles_dir.as_deref()).or_else(|error| {
+        tracing::error!(%error, "own renderer profiles are not used");
+        Library::load(None)
+    });
+    loaded.unwrap_or_default()
+}
+
 async fn open_session(
     worker: &Worker,
     open: &OpenSession,

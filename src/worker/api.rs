@@ -6,7 +6,7 @@ use crate::model::{JobId, SessionId};
 use crate::protocol::problem::{Problem, ProblemCode};
 use crate::protocol::work::{
     ClaimReply, ClaimRequest, CompleteRequest, FailRequest, Fence, FenceRequest, Heartbeat,
-    HeartbeatReply, LogAppend, OpenSession, SessionOpened,
+    HeartbeatReply, KeepRequest, LogAppend, OpenSession, SessionOpened,
 };
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response};
@@ -148,6 +148,11 @@ impl Api {
     /// Gives the job back, no attempt used.
     pub async fn release(&self, job: JobId, fence: &Fence) -> Result<(), ApiError> {
         self.tell(job, "release", &FenceRequest { fence: fence.clone() }).await
+    }
+
+    /// Files that are right before the job is done.
+    pub async fn keep(&self, job: JobId, files: &KeepRequest) -> Result<(), ApiError> {
+        self.tell(job, "keep", files).await
     }
 
     /// More lines of the attempt's log.

@@ -2,6 +2,7 @@
 
 use super::api::ApiError;
 use super::bounds;
+use super::keep::{self, KeepBuffer};
 use super::logs::LogBuffer;
 use super::names::relative_path;
 use super::outputs::{self, Verified};
@@ -16,7 +17,7 @@ use crate::protocol::work::{
     Assignment, CompleteRequest, Completion, FailRequest, Failure, Fence, InputFile,
 };
 use crate::stages::message::cut;
-use crate::stages::{Reporter, StageOutput, StageRequest};
+use crate::stages::{Produced, Reporter, StageOutput, StageRequest};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,12 +48,13 @@ impl From<Stop> for End {
     }
 }
 
-struct Attempt {
-    session: Arc<Session>,
+pub(super) struct Attempt {
+    pub(super) session: Arc<Session>,
     request: StageRequest,
     folder: AttemptFolder,
-    fence: Fence,
+    pub(super) fence: Fence,
     log: Arc<LogBuffer>,
+    pub(super) kept: KeepBuffer,
     slot: Slot,
 }
 
@@ -70,10 +72,11 @@ pub(super) fn begin(session: &Arc<Session>, assignment: Assignment, tasks: &Task
                 let request = StageRequest {
                     input_dir: folder.input(),
                     output_dir: folder.output(),
+                    workshop: session.worker.workshop.clone(),
                     assignment,
                 };
-                let log = Arc::default();
-                Attempt { session, request, folder, fence, log, slot }.run(stop).await;
+                let (log, kept) = (Arc::default(), KeepBuffer::default());
+                Attempt { session, request, folder, fence, log, kept, slot }.run(stop).await;
             }
             Err(error) => {
                 let place = session.worker.work.root().display();
@@ -86,7 +89,7 @@ pub(super) fn begin(session: &Arc<Session>, assignment: Assignment, tasks: &Task
 }
 
 impl Attempt {
-    fn job(&self) -> JobId {
+    pub(super) fn job(&self) -> JobId {
         self.request.assignment.job_id
     }
 
@@ -129,12 +132,12 @@ impl Attempt {
             self.request.assignment.chunk,
             self.session.worker.config.name,
         ));
-        let output = self.run_stage(stop).await?;
+        let output = self.run_and_keep(stop).await?;
         self.slot.progress(100.0, "storing files");
         let verified = stop.guard(self.verify(output.clone())).await??;
         stop.guard(self.upload(&verified)).await??;
         Ok(Completion {
-            outputs: verified.into_iter().map(|verified| verified.file).collect(),
+            outputs: keep::together(&self.request.assignment.kept, verified),
             report: outputs::bounded(output.report),
             pointer_generation: self.request.assignment.pointer_generation,
         })
@@ -185,6 +188,21 @@ impl Attempt {
         }
     }
 
+    /// Runs the stage, and sends what it says is right while it runs.
+    async fn run_and_keep(&self, stop: &mut StopSignal) -> Result<StageOutput, End> {
+        let mut stop_keeping = stop.clone();
+        let run = async {
+            let ended = self.run_stage(stop).await;
+            self.kept.close();
+            ended
+        };
+        let keeping = async {
+            // The frames of an attempt that is not ours any more are nobody's.
+            let _ = stop_keeping.guard(keep::send(self)).await;
+        };
+        tokio::join!(run, keeping).0
+    }
+
     async fn run_stage(&self, stop: &mut StopSignal) -> Result<StageOutput, End> {
         let worker = &self.session.worker;
         let run = HostRun {
@@ -200,7 +218,7 @@ impl Attempt {
         }
     }
 
-    async fn verify(&self, output: StageOutput) -> Result<Vec<Verified>, Failure> {
+    pub(super) async fn verify(&self, output: StageOutput) -> Result<Vec<Verified>, Failure> {
         let folder = self.folder.output();
         tokio::task::spawn_blocking(move || outputs::verify(&folder, &output)).await.unwrap_or_else(
             |error| {
@@ -210,7 +228,7 @@ impl Attempt {
         )
     }
 
-    async fn upload(&self, verified: &[Verified]) -> Result<(), Failure> {
+    pub(super) async fn upload(&self, verified: &[Verified]) -> Result<(), Failure> {
         stream::iter(verified)
             .map(Ok)
             .try_for_each_concurrent(TRANSFERS, |output| self.upload_one(output))
@@ -279,6 +297,10 @@ impl Reporter for Attempt {
     fn frame(&self, frame: u32, percent: f32, message: &str) {
         self.slot.frame(frame);
         self.progress(percent, message);
+    }
+
+    fn keep(&self, file: Produced) {
+        self.kept.push(file);
     }
 
     fn log(&self, line: &str) {

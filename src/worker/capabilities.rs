@@ -1,7 +1,10 @@
 //! What this machine can do.
 
 use super::bounds;
+use super::probe::{self, State};
 use crate::protocol::work::{Capabilities, Program};
+use crate::renderers::Library;
+use crate::stages::{FoundProgram, Workshop};
 use std::process::Stdio;
 use std::time::Duration;
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
@@ -13,9 +16,21 @@ const PROGRAMS: [&str; 2] = ["ffmpeg", "ffprobe"];
 /// Longest version text kept, in bytes.
 const VERSION_BYTES: usize = 64;
 
-/// Looks at the machine; `gpus` are the adapters that can draw.
-pub async fn probe(slots: u32, gpus: Vec<String>) -> Capabilities {
-    Capabilities {
+/// Looks at the machine; `gpus` are the adapters that can draw, `library` names the programs of
+/// others that are looked for.
+pub async fn probe(
+    slots: u32,
+    gpus: Vec<String>,
+    library: &Library,
+) -> (Capabilities, Workshop) {
+    let (mut programs, found) = tokio::join!(programs(), renderers(library));
+    for one in &found {
+        if !programs.iter().any(|program| program.name == one.profile) {
+            let version = one.version.clone().unwrap_or_else(|| "unknown".to_owned());
+            programs.push(Program { name: one.profile.clone(), version });
+        }
+    }
+    let capabilities = Capabilities {
         host: host_name(),
         os: std::env::consts::OS.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -23,8 +38,28 @@ pub async fn probe(slots: u32, gpus: Vec<String>) -> Capabilities {
         memory_bytes: memory_bytes(),
         slots,
         gpus,
-        programs: programs().await,
-    }
+        programs,
+    };
+    let threads = (cores() / slots.max(1)).max(1);
+    (capabilities, Workshop { profiles_dir: None, programs: found, threads })
+}
+
+/// The programs of renderer profiles that are here and run.
+async fn renderers(library: &Library) -> Vec<FoundProgram> {
+    let looks = library.profiles().map(|profile| async {
+        let state = probe::look(&profile.program).await;
+        match state {
+            State::Found { path, version } => {
+                Some(FoundProgram { profile: profile.name.clone(), path, version })
+            }
+            State::Broken { path, why } => {
+                tracing::warn!(profile = profile.name, why, "not used: {}", path.display());
+                None
+            }
+            State::GivenByJob | State::Missing => None,
+        }
+    });
+    futures_util::future::join_all(looks).await.into_iter().flatten().collect()
 }
 
 /// Processor cores that this process may use; at least 1.
@@ -105,7 +140,9 @@ mod tests {
 
     #[tokio::test]
     async fn this_machine_has_a_name_cores_and_memory() {
-        let found = probe(3, vec!["llvmpipe".to_owned()]).await;
+        let library = Library::load(None).unwrap();
+        let (found, workshop) = super::probe(3, vec!["llvmpipe".to_owned()], &library).await;
+        assert!(workshop.threads > 0);
         assert!(!found.host.is_empty() && found.cores > 0 && found.memory_bytes > 0, "{found:?}");
         assert_eq!((found.slots, found.gpus.len()), (3, 1));
         assert_eq!(first_line("no-such-program-of-sawah").await, None);

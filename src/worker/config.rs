@@ -21,6 +21,8 @@ pub struct WorkerConfig {
     pub slots: u32,
     /// Graphics adapters that can draw.
     pub gpus: Vec<String>,
+    /// The folder of the user's own renderer profiles.
+    pub profiles_dir: Option<PathBuf>,
     /// The program that is started as `PROGRAM stage-host`; usually this one.
     pub stage_host: PathBuf,
     /// Largest size of the content cache, in bytes.

@@ -17,6 +17,8 @@ pub mod running;
 pub mod process;
 pub mod outputs;
 pub mod logs;
+pub mod keep;
+pub mod probe;
 pub mod agent;
 mod attempt;
 mod session;

@@ -272,6 +272,7 @@ impl Heard {
                 reporter.frame(frame, percent, &message);
             }
             Ok(HostMessage::Log { line }) => reporter.log(&line),
+            Ok(HostMessage::Keep { file }) => reporter.keep(file),
             Ok(HostMessage::Done { output }) => self.done = Some(output),
             Ok(HostMessage::Failed { failure }) => self.failed = Some(failure),
             Err(_) => {

@@ -10,6 +10,7 @@ use super::running::{Running, Stop};
 use super::staging::{self, WorkFolder};
 use crate::model::{Now, SessionId, limits};
 use crate::protocol::work::{ClaimRequest, Heartbeat, HeartbeatReply, SessionOpened};
+use crate::stages::Workshop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub(super) struct Worker {
     pub(super) api: Api,
     pub(super) work: WorkFolder,
     pub(super) cache: Arc<Cache>,
+    /// The programs of others that were found.
+    pub(super) workshop: Workshop,
     /// An attempt failed for want of room, and no write has succeeded since.
     pub(super) disk_full: AtomicBool,
 }

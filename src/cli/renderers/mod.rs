@@ -1,13 +1,12 @@
 //! `sawah renderers`: the profiles, what this machine has, and how a log is read.
 
-mod probe;
 mod trial;
 
 use super::context::Context;
 use super::error::{CliError, Exit};
 use super::output::{self, Table};
 use clap::{Args, Subcommand};
-use probe::State;
+use crate::worker::probe::{self, State};
 use serde::Serialize;
 
 const EXAMPLES: &str = "Examples:

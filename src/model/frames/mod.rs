@@ -19,6 +19,7 @@ pub use chunks::{ChunkShape, chunk_size};
 pub use dialect::Dialect;
 pub use parse::FrameError;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -49,6 +50,11 @@ impl FrameList {
         let doubles = sorted.windows(2).any(|pair| pair.first() == pair.get(1));
         let most = usize::try_from(super::limits::FRAMES).unwrap_or(usize::MAX);
         (!frames.is_empty() && frames.len() <= most && !doubles).then_some(Self(frames))
+    }
+
+    /// Frame 1 alone.
+    pub fn one() -> Self {
+        Self(vec![1])
     }
 
     /// The frames in order.
@@ -99,6 +105,29 @@ impl FromStr for FrameList {
         Ok(Self::parse(text, Dialect::Sawah)?.frames)
     }
 }
+
+impl Serialize for FrameList {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for FrameList {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl utoipa::PartialSchema for FrameList {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        utoipa::openapi::ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::Type::String)
+            .description(Some("Frames in the order in which they are wanted: 1-10, 20-40x5"))
+            .into()
+    }
+}
+
+impl utoipa::ToSchema for FrameList {}
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ const SAID_BYTES: u64 = 64 << 10;
 /// What is known of a program on this machine.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub(super) enum State {
+pub enum State {
     /// Each job names its own.
     GivenByJob,
     /// None of its names is in the path.
@@ -37,14 +37,16 @@ pub(super) enum State {
 }
 
 impl State {
-    pub(super) fn version(&self) -> Option<&str> {
+    /// Its version, where it said one.
+    pub fn version(&self) -> Option<&str> {
         match self {
             Self::Found { version, .. } => version.as_deref(),
             _ => None,
         }
     }
 
-    pub(super) fn words(&self) -> String {
+    /// For people.
+    pub fn words(&self) -> String {
         match self {
             Self::GivenByJob => "each job names its program".to_owned(),
             Self::Missing => "not in the path".to_owned(),
@@ -54,7 +56,8 @@ impl State {
     }
 }
 
-pub(super) async fn look(rules: &ProgramRules) -> State {
+/// Looks for the program in the path and asks it.
+pub async fn look(rules: &ProgramRules) -> State {
     if rules.names.is_empty() {
         return State::GivenByJob;
     }

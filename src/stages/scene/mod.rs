@@ -1,0 +1,14 @@
+//! Scenes: what a renderer profile's program draws, frame by frame, with results that are checked.
+//!
+//! Reading order: [`look`] (what the scene is), [`draw`] (a chunk of frames from start to end),
+//! `order` (the command), `session` (one run of the program), [`pictures`] (what came out).
+
+pub mod draw;
+pub mod look;
+pub mod media;
+pub mod pictures;
+mod order;
+mod session;
+
+#[cfg(test)]
+mod tests;

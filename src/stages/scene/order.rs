@@ -1,0 +1,180 @@
+//! The command that draws some frames of a scene.
+
+use super::super::StageRequest;
+use crate::model::Reason;
+use crate::model::frames::{ChunkShape, FrameList};
+use crate::programs::Program;
+use crate::protocol::work::Failure;
+use crate::recipes::SceneSettings;
+use crate::renderers::placeholder::Placeholder;
+use crate::renderers::template::Template;
+use crate::renderers::{Library, Profile, Unit, Values};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The suffix of pictures where the program must be told one and nobody said which.
+const SUFFIX: &str = ".png";
+
+/// A scene, the program that draws it, and where its pictures go.
+pub(super) struct Order<'a> {
+    request: &'a StageRequest,
+    pub(super) scene: &'a SceneSettings,
+    pub(super) profile: Arc<Profile>,
+    program: Option<PathBuf>,
+    pub(super) version: Option<&'a str>,
+    pub(super) file: PathBuf,
+    /// Folder and name of the pictures, without number and suffix.
+    pub(super) out: PathBuf,
+}
+
+impl<'a> Order<'a> {
+    /// What the request asks for, or why this worker cannot do it.
+    pub(super) fn of(
+        request: &'a StageRequest,
+        scene: &'a SceneSettings,
+    ) -> Result<Self, Failure> {
+        let profile = profile(request.workshop.profiles_dir.as_deref(), &scene.renderer)?;
+        let programs = &request.workshop.programs;
+        let found = programs.iter().find(|found| found.profile == scene.renderer);
+        let input = &request.assignment.input;
+        let source = request.input_dir.join("source");
+        let file = super::super::source::below(&source, &input.main_file)?;
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let out = request.output_dir.join("render").join(format!("{}_", plain(&stem)));
+        Ok(Self {
+            request,
+            scene,
+            profile,
+            program: found.map(|found| found.path.clone()),
+            version: found.and_then(|found| found.version.as_deref()),
+            file,
+            out,
+        })
+    }
+
+    /// The frames as the program can be given them at once.
+    pub(super) fn runs(&self, frames: &FrameList) -> Vec<FrameList> {
+        match self.profile.command.unit {
+            Unit::List | Unit::Whole => vec![frames.clone()],
+            Unit::Frame => frames.chunks(1, ChunkShape::List),
+            Unit::Run => frames.chunks(frames.count(), ChunkShape::Run),
+        }
+    }
+
+    /// Width and height that the pictures must have, where both were asked for.
+    pub(super) fn size(&self) -> Option<(u32, u32)> {
+        let pixels = |key: &str| self.scene.values.get(key)?.parse().ok();
+        Some((pixels("width")?, pixels("height")?))
+    }
+
+    /// The program with the arguments that draw `frames`.
+    pub(super) fn command(&self, frames: &FrameList) -> Result<Program, Failure> {
+        let wrong = |why: String| Failure::new(Reason::ArgumentsInvalid, why);
+        let mut values = self.values(frames)?;
+        if !self.scene.arguments.is_empty() {
+            let mut arguments = Vec::new();
+            for text in &self.scene.arguments {
+                let template = Template::parse(text).map_err(|error| wrong(error.to_string()))?;
+                let filled = template.fill(|place| self.profile.word(&values, place));
+                arguments.push(filled.map_err(|place| {
+                    wrong(format!("the argument '{text}' needs {place}, and nothing says what that is"))
+                })?);
+            }
+            if self.profile.program.names.is_empty() && !self.scene.values.contains_key("program") {
+                let program = arguments.remove(0);
+                set(&mut values, Placeholder::Program, &program)?;
+            }
+            values.set_arguments(arguments).map_err(|error| wrong(error.to_string()))?;
+        }
+        let named = self.scene.values.contains_key("program");
+        let program = match &self.program {
+            Some(path) => path.to_string_lossy().into_owned(),
+            None if self.profile.program.names.is_empty() || named => String::new(),
+            None => return Err(self.missing()),
+        };
+        let made = self.profile.invocation(&program, &values).map_err(|error| wrong(error.to_string()))?;
+        if made.program.is_empty() {
+            let why = format!("{} names no program: give its arguments, the program first", self.profile.title);
+            return Err(wrong(why));
+        }
+        Ok(Program {
+            program: made.program.into(),
+            arguments: made.arguments,
+            set: made.set,
+            remove: made.remove,
+            folder: self.file.parent().unwrap_or(Path::new(".")).to_owned(),
+        })
+    }
+
+    fn missing(&self) -> Failure {
+        let names = self.profile.program.names.join(" or ");
+        let title = &self.profile.title;
+        let why = format!("{title} is not on this worker: install it so that '{names}' is in the path");
+        Failure::new(Reason::ProgramMissing, why)
+    }
+
+    fn values(&self, frames: &FrameList) -> Result<Values, Failure> {
+        let mut values = Values::default();
+        let all = self.scene.frames();
+        let (lowest, highest) = ends(&all);
+        let folder = self.out.parent().unwrap_or(Path::new("."));
+        let name = self.out.file_name().unwrap_or_default().to_string_lossy();
+        set(&mut values, Placeholder::Scene, utf8(&self.file)?)?;
+        set(&mut values, Placeholder::Out, utf8(&self.out)?)?;
+        set(&mut values, Placeholder::OutFolder, utf8(folder)?)?;
+        set(&mut values, Placeholder::OutName, &name)?;
+        set(&mut values, Placeholder::Suffix, SUFFIX)?;
+        set(&mut values, Placeholder::First, &lowest.to_string())?;
+        set(&mut values, Placeholder::Last, &highest.to_string())?;
+        set(&mut values, Placeholder::Fps, &self.request.assignment.settings.fps.to_string())?;
+        if self.request.workshop.threads > 0 {
+            set(&mut values, Placeholder::Threads, &self.request.workshop.threads.to_string())?;
+        }
+        for (key, text) in &self.scene.values {
+            if let Some(place) = Placeholder::parse(key) {
+                set(&mut values, place, text)?;
+            }
+        }
+        values.set_frames(frames.clone());
+        Ok(values)
+    }
+}
+
+/// The lowest and the highest frame.
+fn ends(frames: &FrameList) -> (i32, i32) {
+    let all = frames.as_slice();
+    let lowest = all.iter().min().copied().unwrap_or_default();
+    (lowest, all.iter().max().copied().unwrap_or_default())
+}
+
+/// A name that no program reads as a pattern or an option.
+fn plain(stem: &str) -> String {
+    let good = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    let name: String = stem.chars().map(|one| if good(one) { one } else { '_' }).collect();
+    name.trim_start_matches('-').to_owned()
+}
+
+fn set(values: &mut Values, place: Placeholder, text: &str) -> Result<(), Failure> {
+    let wrong = |error: crate::renderers::ValueError| {
+        Failure::new(Reason::ArgumentsInvalid, error.to_string())
+    };
+    values.set(place, text).map_err(wrong)
+}
+
+fn utf8(path: &Path) -> Result<&str, Failure> {
+    path.to_str().ok_or_else(|| {
+        let why = "the worker's folder has a name that is no Unicode: give it another with --work";
+        Failure::new(Reason::Unexpected, format!("{why}. {}", path.display()))
+    })
+}
+
+/// The profile with this name, shipped or the user's own on this worker.
+pub(super) fn profile(folder: Option<&Path>, name: &str) -> Result<Arc<Profile>, Failure> {
+    let library = Library::load(folder)
+        .map_err(|error| Failure::new(Reason::SettingInvalid, error.to_string()))?;
+    library.get(name).ok_or_else(|| {
+        let known: Vec<&str> = library.names().collect();
+        let why = format!("no renderer profile is called '{name}' on this worker; there are {}", known.join(", "));
+        Failure::new(Reason::SettingInvalid, why)
+    })
+}

@@ -102,9 +102,9 @@ impl Blocks {
             return KEPT.contains(&head.code.as_slice()) || &head.code == b"GLOB";
         }
         let Some(name) = self.dna.name_of(head.structure) else { return false };
-        KEPT_PARTS.iter().any(|(structure, of)| {
-            *structure == name && (*of == b"*" || *of == owner.as_slice())
-        })
+        KEPT_PARTS
+            .iter()
+            .any(|(structure, of)| *structure == name && (*of == b"*" || *of == owner.as_slice()))
     }
 
     fn keep(&mut self, block: Block, is_part: bool) {
@@ -131,16 +131,19 @@ impl Blocks {
     pub(super) fn records<'a>(&'a self, block: &'a Block) -> impl Iterator<Item = Record<'a>> {
         let structure = block.head.structure;
         let bytes = self.dna.bytes_of(structure).unwrap_or(0).max(1);
-        block.bytes.chunks_exact(bytes).filter_map(move |one| Record::new(&self.dna, structure, one))
+        block
+            .bytes
+            .chunks_exact(bytes)
+            .filter_map(move |one| Record::new(&self.dna, structure, one))
     }
 
     /// Whether a data-block is linked from this library: its placeholder stands behind the library,
     /// before the next one.
     pub(super) fn has_placeholder(&self, library: &Block) -> bool {
         let behind = self.kept.iter().skip_while(|block| block.owner <= library.owner);
-        behind.take_while(|block| &block.head.code != b"LI\0\0").any(|block| {
-            &block.head.code == b"ID\0\0"
-        })
+        behind
+            .take_while(|block| &block.head.code != b"LI\0\0")
+            .any(|block| &block.head.code == b"ID\0\0")
     }
 
     /// All kept data-blocks of this code.
@@ -202,11 +205,7 @@ fn walk(
     Err(BlendError::TooLarge { what: "blocks", limit: bounds::BLOCKS })
 }
 
-fn content(
-    head: &BlockHead,
-    stream: &mut Stream<'_>,
-    limit: u64,
-) -> Result<Vec<u8>, BlendError> {
+fn content(head: &BlockHead, stream: &mut Stream<'_>, limit: u64) -> Result<Vec<u8>, BlendError> {
     if head.length > limit {
         return Err(BlendError::TooLarge { what: "bytes in one block", limit });
     }

@@ -17,8 +17,8 @@ pub const DNA_ENTRIES: usize = 200_000;
 pub const DNA_FIELDS: usize = 2_000_000;
 /// Deepest structure within a structure that is looked into.
 pub const NESTING: usize = 8;
-/// Largest single block that is kept for reading.
-pub const KEPT_BLOCK_BYTES: u64 = 4 << 20;
+/// Largest single block that is kept for reading: a strip of 200 000 pictures.
+pub const KEPT_BLOCK_BYTES: u64 = 64 << 20;
 /// Most bytes of all blocks kept for reading: some 200 000 objects.
 pub const KEPT_BYTES: u64 = 512 << 20;
 /// Longest text read out of a field.

@@ -18,7 +18,11 @@ mod stream;
 mod strips;
 mod zstd;
 #[cfg(test)]
-mod testing;
+mod damage_tests;
+#[cfg(test)]
+mod real_tests;
+#[cfg(test)]
+pub(super) mod testing;
 #[cfg(test)]
 mod tests;
 

@@ -58,7 +58,8 @@ fn counts(part: &str) -> bool {
 }
 
 fn is_absolute(written: &str) -> bool {
-    let has_drive = matches!(written.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
+    let has_drive =
+        matches!(written.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
     written.starts_with(['/', '\\']) || has_drive
 }
 

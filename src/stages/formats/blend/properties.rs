@@ -33,7 +33,5 @@ fn child<'a>(blocks: &'a Blocks, group: &Block, name: &str) -> Option<&'a Block>
 fn value(property: &Record<'_>) -> Option<i64> {
     const INT: i64 = 1;
     const BOOLEAN: i64 = 10;
-    matches!(property.int("type"), Some(INT | BOOLEAN))
-        .then(|| property.int("data.val"))
-        .flatten()
+    matches!(property.int("type"), Some(INT | BOOLEAN)).then(|| property.int("data.val")).flatten()
 }

@@ -103,10 +103,8 @@ fn of_block(blocks: &Blocks, block: &Block) -> Result<Vec<Reference>, BlendError
         b"LI\0\0" => library(blocks, block, &record),
         b"IM\0\0" => image(&record),
         b"SO\0\0" => named(ReferenceKind::Sound, &record),
-        b"MC\0\0" => named(ReferenceKind::Movie, &record).map(|clip| Reference {
-            is_sequence: record.int("source") == Some(1),
-            ..clip
-        }),
+        b"MC\0\0" => named(ReferenceKind::Movie, &record)
+            .map(|clip| Reference { is_sequence: record.int("source") == Some(1), ..clip }),
         b"VF\0\0" => named(ReferenceKind::Font, &record)
             .filter(|font| !font.path_written.starts_with("<builtin>")),
         b"CF\0\0" => named(ReferenceKind::Cache, &record),
@@ -166,9 +164,9 @@ fn part(record: &Record<'_>) -> Option<Reference> {
         "MeshCacheModifierData" => named(ReferenceKind::Cache, record),
         "NodeShaderTexIES" if external() => named(ReferenceKind::Light, record),
         "NodeShaderScript" if external() => named(ReferenceKind::Script, record),
-        "FluidDomainSettings" => record
-            .text("cache_directory")
-            .map(|path| reference(ReferenceKind::CacheFolder, path)),
+        "FluidDomainSettings" => {
+            record.text("cache_directory").map(|path| reference(ReferenceKind::CacheFolder, path))
+        }
         _ => None,
     }
 }

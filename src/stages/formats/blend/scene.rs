@@ -87,9 +87,8 @@ fn scene(blocks: &Blocks, block: &Block, is_active: bool) -> Result<BlendScene, 
         width: record.count("r.xsch").ok_or_else(|| lacks("width"))?,
         height: record.count("r.ysch").ok_or_else(|| lacks("height"))?,
         percent: record.count("r.size").unwrap_or(100),
-        active_camera: active_camera(blocks, block).and_then(|camera| {
-            blocks.record(camera).ok()?.id_name()
-        }),
+        active_camera: active_camera(blocks, block)
+            .and_then(|camera| blocks.record(camera).ok()?.id_name()),
         samples: samples(blocks, block, &engine),
         uses_denoising: (engine == "CYCLES")
             .then(|| properties::number(blocks, block, "cycles", "use_denoising"))

@@ -38,13 +38,17 @@ impl<T: Read + Seek> Source for T {}
 /// The decompressed bytes from the start on.
 pub(super) struct Stream<'a> {
     bytes: Bytes<'a>,
-    left: u64,
+    pub(super) left: u64,
     pub(super) compression: Compression,
 }
 
 enum Bytes<'a> {
     /// Blocks can be jumped over; nothing lies behind `size`.
-    Plain { source: BufReader<&'a mut dyn Source>, at: u64, size: u64 },
+    Plain {
+        source: BufReader<&'a mut dyn Source>,
+        at: u64,
+        size: u64,
+    },
     Packed(Box<dyn Read + 'a>),
 }
 

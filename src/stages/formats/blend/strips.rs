@@ -2,7 +2,6 @@
 //! its elements the files in it.
 
 use super::blocks::{Block, Blocks};
-use super::bounds;
 use super::record::Record;
 use super::references::{Reference, ReferenceKind, reference};
 
@@ -23,7 +22,7 @@ fn data_address(record: &Record<'_>) -> Option<u64> {
 /// The files of a strip: of pictures each one, so that no numbers need to be guessed.
 pub(super) fn files(blocks: &Blocks, strip: &Block, record: &Record<'_>) -> Vec<Reference> {
     let (kind, most) = match record.int("type") {
-        Some(IMAGE) => (ReferenceKind::Image, bounds::REFERENCES),
+        Some(IMAGE) => (ReferenceKind::Image, usize::MAX),
         Some(MOVIE) => (ReferenceKind::Movie, 1),
         _ => return Vec::new(),
     };

@@ -90,11 +90,8 @@ struct EndNoting<R> {
 
 impl<R> EndNoting<R> {
     fn failure(&self, error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
-        let kind = if self.at_end {
-            io::ErrorKind::UnexpectedEof
-        } else {
-            io::ErrorKind::InvalidData
-        };
+        let kind =
+            if self.at_end { io::ErrorKind::UnexpectedEof } else { io::ErrorKind::InvalidData };
         io::Error::new(kind, error)
     }
 }

@@ -8,7 +8,6 @@
 use super::bounds;
 use super::error::BlendError;
 use super::header::Layout;
-use std::collections::HashMap;
 
 /// The catalogue of one file.
 #[derive(Debug)]
@@ -16,7 +15,6 @@ pub(super) struct Dna {
     pub(super) layout: Layout,
     types: Vec<Type>,
     structures: Vec<Structure>,
-    by_name: HashMap<String, usize>,
 }
 
 #[derive(Debug)]
@@ -77,14 +75,13 @@ impl Dna {
             types.push(Type { name, bytes: cursor.short()?, structure: None });
         }
         cursor.mark(b"STRC")?;
-        let mut dna = Self { layout, types, structures: Vec::new(), by_name: HashMap::new() };
+        let mut dna = Self { layout, types, structures: Vec::new() };
         let count = cursor.count()?;
         let mut fields_left = bounds::DNA_FIELDS;
         for index in 0..count {
             let structure = dna.structure(&mut cursor, &names, &mut fields_left)?;
             let own = dna.types.get_mut(structure.type_index).ok_or_else(bad_index)?;
             own.structure = Some(index);
-            dna.by_name.insert(own.name.clone(), index);
             dna.structures.push(structure);
         }
         Ok(dna)
@@ -120,11 +117,6 @@ impl Dna {
                 .ok_or_else(|| BlendError::corrupt("a structure has an impossible size"))?;
         }
         Ok(Structure { type_index, fields })
-    }
-
-    /// Index of the structure of this name.
-    pub(super) fn index_of(&self, name: &str) -> Option<usize> {
-        self.by_name.get(name).copied()
     }
 
     /// Name of a structure.

@@ -185,6 +185,11 @@ impl Header {
         if !code.iter().all(printable) || code == [0; 4] {
             return None;
         }
+        // Codes of two letters are numbers of 32 bits: big-endian files have the zeros in front.
+        let code = match code {
+            [0, 0, first, second] => [first, second, 0, 0],
+            code => code,
+        };
         let pointer = self.layout.pointer_size.bytes();
         let signed = |from: usize, width: usize| {
             bytes.get(from..from + width).and_then(|field| self.layout.signed(field))

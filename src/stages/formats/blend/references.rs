@@ -3,7 +3,7 @@
 use super::blocks::{Block, Blocks};
 use super::bounds;
 use super::error::BlendError;
-use super::paths::is_pattern;
+use super::paths::{Target, is_pattern, relative};
 use super::record::Record;
 use super::strips;
 use serde::Serialize;
@@ -55,6 +55,24 @@ impl Reference {
     /// Whether it stands for more than one file: numbered ones, or a name with `<UDIM>` or `##`.
     pub fn is_pattern(&self) -> bool {
         self.is_sequence || is_pattern(&self.path_written)
+    }
+
+    /// Where it leads from the `.blend` file `blend_name`; see [`relative`].
+    pub fn target(&self, blend_name: &str) -> Target {
+        let library = self.of_library.as_ref().map(|library| relative(library, blend_name));
+        let rest = self.path_written.strip_prefix("//");
+        let beside = |library: &str, rest: &str| {
+            let folder = library.rsplit_once(['/', '\\']).map_or("", |(folder, _)| folder);
+            format!("{folder}/{rest}")
+        };
+        match (library, rest) {
+            (Some(Target::Inside(library)), _) => relative(&self.path_written, &library),
+            (Some(Target::Outside(library)), Some(rest)) => Target::Outside(beside(&library, rest)),
+            (Some(Target::Absolute(library)), Some(rest)) => {
+                Target::Absolute(beside(&library, rest))
+            }
+            (_, None) | (None, _) => relative(&self.path_written, blend_name),
+        }
     }
 }
 

@@ -164,6 +164,9 @@ impl Writer {
     pub(super) fn head(&mut self, code: &str, length: i64, index: i64, old: u64, count: i64) {
         let mut head = code.as_bytes().to_vec();
         head.resize(4, 0);
+        if code.len() == 2 && self.layout.endian == Endian::Big {
+            head.rotate_right(2);
+        }
         let pointer = self.number(old.cast_signed(), self.layout.pointer_size.bytes());
         let (length, index, count) = if self.wide {
             (self.number(length, 8), self.number(index, 4), self.number(count, 8))

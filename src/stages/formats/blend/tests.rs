@@ -153,6 +153,23 @@ fn libraries_whose_content_is_inside_are_not_needed() {
 }
 
 #[test]
+fn packed_data_counts_paths_from_its_library() {
+    let target = |library: Option<&str>, path: &str| {
+        let mut reference = references::reference(ReferenceKind::Image, path.into());
+        reference.of_library = library.map(str::to_owned);
+        reference.target("shots/a.blend")
+    };
+    let inside = |path: &str| Target::Inside(path.to_owned());
+    assert_eq!(target(None, "//t.png"), inside("shots/t.png"));
+    assert_eq!(target(Some("//../lib/l.blend"), "//t.png"), inside("lib/t.png"));
+    assert_eq!(target(Some("//../lib/l.blend"), "/t.png"), Target::Absolute("/t.png".into()));
+    let outside = Target::Outside("../lib/t.png".into());
+    assert_eq!(target(Some("//../../lib/l.blend"), "//t.png"), outside);
+    let absolute = Target::Absolute("P:\\lib/t.png".into());
+    assert_eq!(target(Some("P:\\lib\\l.blend"), "//t.png"), absolute);
+}
+
+#[test]
 fn compressed_files_read_the_same() {
     let plain = film("BLENDER-v304");
     let (first, second) = plain.split_at(3_000);

@@ -1,9 +1,10 @@
 //! Reads the formats of assets, and writes the farm's own.
 //!
 //! [`sniff`] says what a file is, [`references`] which side files it names, [`sequence`] which
-//! file names are frames of one film. [`load_scene`] and [`load_image`] decode; they are run in a
+//! file names are frames of one film, [`blend`] what a scene of Blender is made of. [`load_scene`] and [`load_image`] decode; they are run in a
 //! child process of limited memory, and answer bad bytes with a reason, never with a panic.
 
+pub mod blend;
 pub mod bounds;
 pub mod exr_header;
 pub mod exr_image;

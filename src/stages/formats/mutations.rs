@@ -27,6 +27,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("a.exr", exr()),
         ("a.jpg", encoded(image::ImageFormat::Jpeg)),
         ("a.tif", encoded(image::ImageFormat::Tiff)),
+        ("a.blend", blend::testing::film("BLENDER17-01v0500")),
     ]
 }
 
@@ -35,6 +36,11 @@ fn read_any(name: &str, bytes: &[u8]) -> Option<Failure> {
     let path = folder.path().join(name);
     std::fs::write(&path, bytes).expect("written");
     side_files(&path).expect("the folder is readable");
+    if name == "a.blend" {
+        return blend::read(&path)
+            .err()
+            .map(|error| Failure::new(error.reason(), error.to_string()));
+    }
     let picture = ["png", "exr", "jpg", "tif"].iter().any(|suffix| name.ends_with(suffix));
     if picture {
         image_facts(&path).err();
@@ -49,7 +55,7 @@ proptest! {
 
     #[test]
     fn damaged_files_get_a_reason_and_no_panic(
-        which in 0_usize..8,
+        which in 0_usize..9,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
         cut in prop::option::of(any::<prop::sample::Index>()),
         doubled in any::<bool>(),

@@ -8,6 +8,7 @@ pub mod recipes;
 pub mod protocol;
 pub mod policy;
 pub mod clock;
+pub mod programs;
 pub mod telemetry;
 pub mod settings;
 pub mod store;

@@ -267,6 +267,9 @@ pub struct StageReport {
     pub warnings: Vec<Warning>,
     /// What drew the pictures: `cpu`, or the adapter's name.
     pub drawn_by: Option<String>,
+    /// The most memory that programs of the attempt took at once, in bytes; where it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_memory_bytes: Option<u64>,
 }
 
 /// Something to know about a result that is right all the same.

@@ -1,12 +1,14 @@
 //! The stage host: the child process in which foreign bytes are read.
 //!
 //! It takes one request from standard input, runs the stage under a memory limit and answers on
-//! standard output. The end of standard input means that the worker is gone: then the host kills
-//! its whole process group, so that no renderer outlives its worker.
+//! standard output. A line `stop` asks it to end its programs. The end of standard input means that
+//! the worker is gone: then the host kills all that is below it and its whole process group, so
+//! that no renderer outlives its worker.
 
-use super::message::{HOST_LINE_BYTES, HostMessage, cut};
+use super::message::{HOST_LINE_BYTES, HostMessage, STOP_LINE, cut};
 use super::{Produced, Reporter, StageRequest, StageResult, dispatch};
 use crate::model::{Reason, limits};
+use crate::programs::{self, EndWhy};
 use crate::protocol::work::Failure;
 use std::any::Any;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -17,6 +19,8 @@ use std::sync::{Mutex, PoisonError};
 const STAGE_STACK_BYTES: usize = 16 << 20;
 /// The exit code of a host whose worker is gone, where it cannot kill its group.
 const ORPHANED: i32 = 70;
+/// Held by whoever ends the processes of this host: it must not exit meanwhile.
+static LEAVING: Mutex<()> = Mutex::new(());
 
 /// Runs one stage as a child of a worker. Exit code 0 only after a `done` line.
 pub fn main() -> ExitCode {
@@ -25,6 +29,8 @@ pub fn main() -> ExitCode {
 
 /// Reads a request, runs `stage`, answers; whether the stage is done.
 fn serve(stage: &(dyn Fn(&StageRequest, &dyn Reporter) -> StageResult + Sync)) -> bool {
+    programs::host::become_host();
+    programs::registry::listen(|running| say(&HostMessage::Programs { running }));
     let reporter = StdoutReporter { highest: Mutex::new(0.0) };
     let result = read_request().and_then(|request| {
         // A program of others is bounded by what it uses, not by what it asks the system for.
@@ -33,6 +39,8 @@ fn serve(stage: &(dyn Fn(&StageRequest, &dyn Reporter) -> StageResult + Sync)) -
         }
         run_on_own_thread(stage, &request, &reporter)
     });
+    // What still runs could change the files of the result.
+    programs::tree::end_own();
     let message = match result {
         Ok(output) => HostMessage::Done { output },
         Err(mut failure) => {
@@ -42,6 +50,7 @@ fn serve(stage: &(dyn Fn(&StageRequest, &dyn Reporter) -> StageResult + Sync)) -
     };
     let done = matches!(message, HostMessage::Done { .. });
     say(&message);
+    drop(LEAVING.lock());
     done
 }
 
@@ -66,12 +75,14 @@ fn read_request() -> Result<StageRequest, Failure> {
 
 fn watch_for_orphaning(mut input: impl Read + Send + 'static) -> Result<(), Failure> {
     let watch = move || {
-        let mut byte = [0; 64];
+        let mut order = Order::default();
+        let mut bytes = [0; 64];
         loop {
-            match input.read(&mut byte) {
-                Ok(0) => kill_own_group(),
-                Err(error) if error.kind() != std::io::ErrorKind::Interrupted => kill_own_group(),
-                _ => {}
+            match input.read(&mut bytes) {
+                Ok(0) => leave(),
+                Ok(length) => order.hear(bytes.get(..length).unwrap_or_default()),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => leave(),
             }
         }
     };
@@ -83,6 +94,35 @@ fn watch_for_orphaning(mut input: impl Read + Send + 'static) -> Result<(), Fail
             )
         },
     )
+}
+
+/// What the worker says after the request.
+#[derive(Default)]
+struct Order {
+    line: Vec<u8>,
+}
+
+impl Order {
+    fn hear(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            if *byte != b'\n' {
+                // A longer line is no order that we know.
+                if self.line.len() <= STOP_LINE.len() {
+                    self.line.push(*byte);
+                }
+            } else if std::mem::take(&mut self.line) == STOP_LINE.as_bytes() {
+                programs::registry::end_all(EndWhy::Stop);
+            }
+        }
+    }
+}
+
+/// Ends this process with everything that it has started.
+fn leave() -> ! {
+    let _leaving = LEAVING.lock();
+    programs::registry::end_all(EndWhy::Stop);
+    programs::tree::end_own();
+    kill_own_group()
 }
 
 #[cfg(unix)]
@@ -199,7 +239,7 @@ fn say(message: &HostMessage) {
     line.push(b'\n');
     let mut out = std::io::stdout().lock();
     if out.write_all(&line).and_then(|()| out.flush()).is_err() {
-        kill_own_group();
+        leave();
     }
 }
 

@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 /// The longest line between a worker and a stage host, in bytes. Holds the largest output list.
 pub const HOST_LINE_BYTES: usize = 16 << 20;
 
+/// The line by which a worker asks a stage host to stop: its programs are asked to end, and the
+/// stage ends with what it has.
+pub const STOP_LINE: &str = "stop";
+
 /// One line from a stage host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -30,6 +34,11 @@ pub enum HostMessage {
     Keep {
         /// The file.
         file: Produced,
+    },
+    /// A program was started or has ended.
+    Programs {
+        /// How many run now: while there are any, the stage can be asked to stop.
+        running: usize,
     },
     /// The stage has made all its files.
     Done {

@@ -161,6 +161,8 @@ fn result_of(tx: &Tx<'_>, job: JobId) -> Result<Completion, StoreError> {
              WHERE r.job = ?1",
         )?
         .query_row([job], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
-    let report = StageReport { kind, frame_count, warnings: from_json(&warnings)?, drawn_by };
+    let warnings = from_json(&warnings)?;
+    let report =
+        StageReport { kind, frame_count, warnings, drawn_by, ..StageReport::default() };
     Ok(Completion { outputs, report, pointer_generation: 0 })
 }

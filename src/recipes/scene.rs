@@ -26,13 +26,28 @@ pub struct SceneSettings {
     /// The job's own arguments; they may hold placeholders such as `{scene}` and `{frames}`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
+    /// What becomes of a scene that needs files which are not there; it fails unless this says
+    /// otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<MissingPolicy>,
     /// What the program must leave behind, where the profile's own rule does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expect>,
 }
 
+/// What becomes of a scene that needs files which are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingPolicy {
+    /// It is refused.
+    #[default]
+    Fail,
+    /// It is drawn without them, and a warning names them.
+    Warn,
+}
+
 /// Keys beside the placeholders'.
-const KEYS: [&str; 4] = ["renderer", "frames", "arguments", "expect"];
+const KEYS: [&str; 5] = ["renderer", "frames", "arguments", "expect", "missing"];
 
 impl SceneSettings {
     /// Whether `--set KEY=…` with this key is about the scene.
@@ -71,6 +86,13 @@ impl SceneSettings {
             "expect" => {
                 let parsed = Expect::parse(value);
                 self.expect = Some(parsed.ok_or_else(|| invalid(Expect::WORDS.to_owned()))?);
+            }
+            "missing" => {
+                self.missing = Some(match value {
+                    "fail" => MissingPolicy::Fail,
+                    "warn" => MissingPolicy::Warn,
+                    _ => return Err(invalid("use fail or warn".to_owned())),
+                });
             }
             _ => {
                 self.values.insert(key.to_owned(), value.to_owned());

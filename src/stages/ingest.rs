@@ -20,7 +20,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 #[derive(Debug, Serialize)]
 struct SourceRecord<'a> {
     kind: AssetKind,
-    format: &'static str,
+    format: &'a str,
     main_file: &'a str,
     files: Vec<FileRecord<'a>>,
     missing: Vec<MissingFile>,
@@ -50,8 +50,13 @@ pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
             format!("the main file is not among the files. Submit it again. {}", source.main_name),
         ));
     }
-    let format = source.format()?;
-    let kind = source.kind(request.assignment.input.kind, format);
+    let (kind, format) = match &request.assignment.settings.scene {
+        Some(scene) => (AssetKind::Scene, scene.renderer.as_str()),
+        None => {
+            let format = source.format()?;
+            (source.kind(request.assignment.input.kind, format), format.name())
+        }
+    };
     if kind == AssetKind::Sequence
         && let Some(empty) = source.files.iter().find(|file| file.size_bytes == 0)
     {
@@ -72,7 +77,7 @@ pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
     }
     let record = SourceRecord {
         kind,
-        format: format.name(),
+        format,
         main_file: source.main_name,
         files: source
             .files

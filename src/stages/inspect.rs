@@ -3,12 +3,14 @@
 use super::failure::failure_from_io;
 use super::formats::references::{self, SideFiles};
 use super::formats::{ImageFacts, image_facts, load_image, load_scene};
+use super::scene::look::look;
 use super::source::{Source, write_json};
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
 use crate::model::{AssetKind, Reason, limits};
 use crate::preview::DecodedImage;
 use crate::protocol::submit::MissingWhy;
 use crate::protocol::work::{Failure, StageReport, Warning};
+use crate::recipes::SceneSettings;
 use serde_json::{Value, json};
 
 /// The file that inspect makes.
@@ -24,10 +26,17 @@ struct Findings {
 /// Decodes the asset once and writes `metadata.json`. A refusal is the failure.
 pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
     let source = Source::of(request)?;
-    let format = source.format()?;
-    let kind = source.kind(request.assignment.input.kind, format);
-    reporter.progress(5.0, format.name());
+    let scene = request.assignment.settings.scene.as_ref();
+    let (kind, format) = match scene {
+        Some(scene) => (AssetKind::Scene, scene.renderer.as_str()),
+        None => {
+            let format = source.format()?;
+            (source.kind(request.assignment.input.kind, format), format.name())
+        }
+    };
+    reporter.progress(5.0, format);
     let mut findings = match kind {
+        AssetKind::Scene => of_scene(&source, scene)?,
         AssetKind::Mesh => mesh(&source, reporter)?,
         AssetKind::Image => image(&source)?,
         AssetKind::Sequence => sequence(&source, reporter)?,
@@ -42,7 +51,7 @@ pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
         "asset": request.assignment.asset,
         "version": request.assignment.asset_version,
         "kind": kind,
-        "format": format.name(),
+        "format": format,
         "main_file": source.main_name,
         "size_bytes": source.files.iter().map(|file| file.size_bytes).sum::<u64>(),
         "files": source
@@ -71,6 +80,11 @@ pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
             ..StageReport::default()
         },
     })
+}
+
+fn of_scene(source: &Source<'_>, scene: Option<&SceneSettings>) -> Result<Findings, Failure> {
+    let look = look(source, scene.unwrap_or(&SceneSettings::default()))?;
+    Ok(Findings { facts: look.facts, references: look.references, warnings: look.warnings })
 }
 
 fn mesh(source: &Source<'_>, reporter: &dyn Reporter) -> Result<Findings, Failure> {

@@ -3,6 +3,7 @@
 //! The pointers themselves move in the coordinator, in the transaction that accepts this stage's
 //! result. What they point to are the files of the stages before; this stage adds the manifest.
 
+use super::scene::media::media_type;
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
 use crate::model::{Checksum, PipelineId, Reason, Stage};
 use crate::policy::flow::is_published;
@@ -154,22 +155,6 @@ fn verify_json(name: &str, path: &Path) -> Result<(), Failure> {
 
 fn has_suffix(name: &str, suffix: &str) -> bool {
     Path::new(name).extension().is_some_and(|found| found.eq_ignore_ascii_case(suffix))
-}
-
-fn media_type(name: &str) -> &'static str {
-    const TYPES: [(&str, &str); 7] = [
-        ("png", "image/png"),
-        ("jpg", "image/jpeg"),
-        ("exr", "image/x-exr"),
-        ("glb", "model/gltf-binary"),
-        ("mp4", "video/mp4"),
-        ("json", "application/json"),
-        ("txt", "text/plain"),
-    ];
-    TYPES
-        .iter()
-        .find(|(suffix, _)| has_suffix(name, suffix))
-        .map_or("application/octet-stream", |(_, media)| media)
 }
 
 fn invalid(name: &str, why: &str) -> Failure {

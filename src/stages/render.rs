@@ -31,6 +31,9 @@ pub fn frame_file(index: u32) -> String {
 
 /// Draws what the job's chunk asks for.
 pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
+    if let Some(scene) = &request.assignment.settings.scene {
+        return super::scene::draw::run(request, scene, reporter);
+    }
     let mut render = Render {
         settings: &request.assignment.settings,
         transformed: request.input_dir.join("transform"),
@@ -42,6 +45,10 @@ pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
         AssetKind::Mesh => render.mesh(request.assignment.chunk)?,
         AssetKind::Image => render.image()?,
         AssetKind::Sequence => render.sequence(request.assignment.chunk)?,
+        AssetKind::Scene => {
+            let why = "the recipe names no renderer for the scene: submit it with --renderer";
+            return Err(Failure::new(Reason::SettingInvalid, why));
+        }
     }
     reporter.progress(100.0, "drawn");
     Ok(render.output)

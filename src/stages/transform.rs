@@ -42,6 +42,10 @@ pub struct FrameEntry {
 
 /// Makes `scene.glb`, `image.png`, `image.exr`, or `frames.json` with the frames.
 pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
+    if request.assignment.settings.scene.is_some() {
+        reporter.log("a program reads the scene as it is");
+        return Ok(StageOutput::default());
+    }
     let source = Source::of(request)?;
     let format = source.format()?;
     let out = &request.output_dir;
@@ -49,6 +53,7 @@ pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
         AssetKind::Mesh => mesh(&source, out, reporter)?,
         AssetKind::Image => image(&source, out)?,
         AssetKind::Sequence => sequence(&source, out, reporter)?,
+        AssetKind::Scene => StageOutput::default(),
     };
     output.report.warnings.truncate(limits::WARNINGS_PER_JOB);
     reporter.progress(100.0, "transformed");

@@ -4,6 +4,7 @@
 //! `order` (the command), `session` (one run of the program), [`pictures`] (what came out).
 
 pub mod draw;
+pub mod files;
 pub mod look;
 pub mod media;
 pub mod pictures;

@@ -16,11 +16,13 @@ pub enum AssetKind {
     Image,
     /// Numbered pictures of one size.
     Sequence,
+    /// A scene of a renderer's own, drawn frame by frame.
+    Scene,
 }
 
 impl AssetKind {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Mesh, Self::Image, Self::Sequence];
+    pub const ALL: [Self; 4] = [Self::Mesh, Self::Image, Self::Sequence, Self::Scene];
 
     /// The name used in recipes, the API and the store.
     pub const fn as_str(self) -> &'static str {
@@ -28,6 +30,7 @@ impl AssetKind {
             Self::Mesh => "mesh",
             Self::Image => "image",
             Self::Sequence => "sequence",
+            Self::Scene => "scene",
         }
     }
 

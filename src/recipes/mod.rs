@@ -2,11 +2,13 @@
 //!
 //! Shipped ones are in `assets/recipes`; a user's own lie in the configuration folder.
 
+pub mod film;
 pub mod library;
 pub mod retry;
 pub mod settings;
 pub mod times;
 
+pub use film::{FilmAlpha, FilmCodec, GapPolicy, MovingPicture};
 pub use library::{Library, LibraryError};
 pub use settings::{FilmPolicy, SettingError, Settings};
 pub use times::{TimeLimits, Times};

@@ -15,7 +15,7 @@ pub mod cleanup;
 
 pub mod dispatch;
 pub mod failure;
-mod film;
+pub mod frames;
 pub mod host;
 pub mod message;
 mod source;

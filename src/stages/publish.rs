@@ -157,12 +157,17 @@ fn has_suffix(name: &str, suffix: &str) -> bool {
 }
 
 fn media_type(name: &str) -> &'static str {
-    const TYPES: [(&str, &str); 7] = [
+    const TYPES: [(&str, &str); 12] = [
         ("png", "image/png"),
         ("jpg", "image/jpeg"),
         ("exr", "image/x-exr"),
         ("glb", "model/gltf-binary"),
         ("mp4", "video/mp4"),
+        ("mov", "video/quicktime"),
+        ("webm", "video/webm"),
+        ("mkv", "video/x-matroska"),
+        ("gif", "image/gif"),
+        ("webp", "image/webp"),
         ("json", "application/json"),
         ("txt", "text/plain"),
     ];

@@ -47,7 +47,7 @@ pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
     let out = &request.output_dir;
     let mut output = match source.kind(request.assignment.input.kind, format) {
         AssetKind::Mesh => mesh(&source, out, reporter)?,
-        AssetKind::Image => image(&source, out)?,
+        AssetKind::Image | AssetKind::Scene => image(&source, out)?,
         AssetKind::Sequence => sequence(&source, out, reporter)?,
     };
     output.report.warnings.truncate(limits::WARNINGS_PER_JOB);

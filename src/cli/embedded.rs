@@ -40,6 +40,7 @@ impl House {
                 name: context.settings.worker_name.value.clone(),
                 work_dir: farm.join("staging"),
                 slots: context.settings.worker_slots.value,
+                profiles_dir: context.folders.renderers(),
             };
             tokio::spawn(parts::run_worker(plan, context.clock.clone(), stop.clone()))
         });

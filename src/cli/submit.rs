@@ -3,8 +3,9 @@
 use super::context::Context;
 use super::error::{CliError, Exit};
 use super::{output, wait};
-use crate::client::intake::{self, Handover, IntakeError, Item};
+use crate::client::intake::{self, Handover, IntakeError, Item, SceneOrder};
 use crate::client::{Client, ClientError};
+use crate::model::frames::{Dialect, FrameList};
 use crate::model::{AssetName, Name, PipelineStatus, Reason, limits};
 use crate::protocol::submit::{IfFull, SubmitOutcome, Submitted};
 use crate::protocol::view::PipelineDetail;
@@ -13,6 +14,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 const EXAMPLES: &str = "Examples:
   sawah submit dragon.glb
@@ -21,6 +23,9 @@ const EXAMPLES: &str = "Examples:
   sawah submit dragon_final_v7.glb --name dragon --set still_px=2048
   sawah submit hero.glb --project film --priority 8
   sawah submit rain_0001.png rain_0002.png rain_0003.png --separate
+  sawah submit shot.blend --frames 1-250 --chunk 5 --set samples=64
+  sawah submit smoke.pov --frames 1-48 --set width=640 --set height=360
+  sawah submit convert.py --renderer command --frames 1-100 -- python3 {scene} {frames}
 
 Side files (textures, .bin, .mtl) that an asset names are handed in with it. A folder, or three
 or more files of one numbered series, becomes one film.";
@@ -29,9 +34,33 @@ or more files of one numbered series, becomes one film.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SubmitArguments {
-    /// Meshes (GLB, glTF, OBJ, STL, PLY), images (PNG, JPEG, TIFF, EXR, HDR) or folders
+    /// Meshes (GLB, glTF, OBJ, STL, PLY), images (PNG, JPEG, TIFF, EXR, HDR), folders of numbered
+    /// pictures, or scenes of a renderer (see 'sawah renderers')
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// The frames of a scene, such as 1-250, 1-100x5 or 1,5,9; otherwise those it says itself
+    #[arg(long, value_name = "FRAMES", allow_hyphen_values = true, help_heading = "Scenes")]
+    frames: Option<String>,
+    /// How the frames are written: sawah, deadline, opencue, flamenco or openjd
+    #[arg(long, value_name = "DIALECT", default_value = "sawah", value_parser = dialect,
+        help_heading = "Scenes")]
+    frames_as: Dialect,
+    /// Most frames of one job
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::FRAMES)),
+        help_heading = "Scenes")]
+    chunk: Option<u32>,
+    /// The renderer profile, instead of the one for the file's suffix
+    #[arg(long, value_name = "PROFILE", help_heading = "Scenes")]
+    renderer: Option<String>,
+    /// The folder that holds the scene and all that it needs [default: the scene's own]
+    #[arg(long, value_name = "DIR", help_heading = "Scenes")]
+    root: Option<PathBuf>,
+    /// A file or folder that the scene needs besides; can be given several times
+    #[arg(long, value_name = "PATH", help_heading = "Scenes")]
+    with: Vec<PathBuf>,
+    /// Arguments for the program; with --renderer command the program comes first
+    #[arg(last = true, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    arguments: Vec<String>,
     /// Which way through the stages
     #[arg(long, value_name = "R")]
     recipe: Option<String>,
@@ -57,6 +86,31 @@ pub(super) struct SubmitArguments {
     /// Wait until everything has ended; exit code 1 if something became a dead letter
     #[arg(long)]
     wait: bool,
+}
+
+fn dialect(text: &str) -> Result<Dialect, String> {
+    Dialect::from_name(text).ok_or_else(|| {
+        let names: Vec<_> = Dialect::ALL.iter().map(|one| one.as_str()).collect();
+        format!("use {}", names.join(", "))
+    })
+}
+
+/// What is said of scenes, and what was noticed.
+fn scene(arguments: &SubmitArguments) -> Result<(SceneOrder, Option<String>), CliError> {
+    let read = |text: &String| FrameList::parse(text, arguments.frames_as);
+    let parsed = arguments.frames.as_ref().map(read).transpose();
+    let parsed = parsed.map_err(|error| CliError::new(Exit::Usage, &error))?;
+    let doubles = parsed.as_ref().map_or(0, |parsed| parsed.doubles);
+    let note = (doubles > 0).then(|| format!("{doubles} frames are named twice and drawn once"));
+    let order = SceneOrder {
+        renderer: arguments.renderer.clone(),
+        frames: parsed.map(|parsed| parsed.frames),
+        chunk: arguments.chunk,
+        root: arguments.root.clone(),
+        with: arguments.with.clone(),
+        arguments: arguments.arguments.clone(),
+    };
+    Ok((order, note))
 }
 
 pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
@@ -99,6 +153,10 @@ fn exit_of(items: &[Item]) -> Exit {
 
 pub(super) fn run(context: &Context, arguments: SubmitArguments) -> Result<Exit, CliError> {
     let (wait, json) = (arguments.wait, context.json);
+    let (scene, note) = scene(&arguments)?;
+    if let Some(note) = note {
+        output::note(&note);
+    }
     let handover = Handover {
         recipe: arguments.recipe,
         settings: arguments.settings.into_iter().collect::<BTreeMap<_, _>>(),
@@ -107,6 +165,8 @@ pub(super) fn run(context: &Context, arguments: SubmitArguments) -> Result<Exit,
         project: arguments.project,
         priority: arguments.priority,
         if_full: if arguments.hold { IfFull::Hold } else { IfFull::Refuse },
+        scene,
+        renderers: Arc::new(context.renderers()?),
         ..Handover::new(arguments.files)
     };
     context.with_client(|client| async move {

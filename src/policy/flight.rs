@@ -7,7 +7,7 @@ use crate::protocol::work::{InputFile, Warning};
 use crate::recipes::Settings;
 
 /// Raised whenever a stage makes other bytes of the same input.
-const RESULTS_REVISION: u32 = 1;
+const RESULTS_REVISION: u32 = 2;
 
 /// All that the result of a job follows from.
 #[derive(Debug, Clone, Copy)]
@@ -113,13 +113,23 @@ fn relevant(stage: Stage, settings: &Settings) -> Vec<(&'static str, String)> {
         ]
     };
     match stage {
-        Stage::Render => pictures(),
+        // The record of an inspection says what a film does about missing frames.
+        Stage::Inspect => vec![("gaps", format!("{:?}", settings.gaps))],
+        Stage::Render => {
+            let mut all = pictures();
+            all.push(("film_alpha", format!("{:?}", settings.film_alpha)));
+            all
+        }
         Stage::Assemble => {
             let mut all = pictures();
             let scene = settings.scene.as_ref();
             all.push(("frames", scene.map_or_else(String::new, |it| it.frames().to_string())));
             all.push(("fps", settings.fps.to_string()));
             all.push(("film", format!("{:?}", settings.film)));
+            all.push(("film_codec", settings.film_codec.as_str().to_owned()));
+            all.push(("film_alpha", format!("{:?}", settings.film_alpha)));
+            all.push(("gaps", format!("{:?}", settings.gaps)));
+            all.push(("moving_picture", format!("{:?}", settings.moving_picture)));
             all
         }
         _ => Vec::new(),
@@ -231,6 +241,35 @@ mod tests {
         let scene = BTreeMap::from([("renderer".to_owned(), "blender".to_owned())]);
         let scene = lasting(Settings::default().with_changes(&scene).unwrap());
         assert_eq!(key_with(|work| work.settings = scene), None);
+    }
+
+    #[test]
+    fn settings_of_films_change_what_looks_at_them() {
+        let with = |stage, settings| {
+            key_with(|work| {
+                work.stage = stage;
+                work.settings = settings;
+            })
+        };
+        let default = lasting(Settings::default());
+        for (key, value, stages) in [
+            ("film_codec", "ffv1", &[Stage::Assemble][..]),
+            ("gaps", "hold", &[Stage::Inspect, Stage::Assemble]),
+            ("moving_picture", "gif", &[Stage::Assemble]),
+        ] {
+            for stage in [Stage::Inspect, Stage::Transform, Stage::Render, Stage::Assemble] {
+                let changed = with(stage, settings(key, value)) != with(stage, default);
+                assert_eq!(changed, stages.contains(&stage), "{key} in {stage}");
+            }
+        }
+        let keep = BTreeMap::from([
+            ("film_codec".to_owned(), "ffv1".to_owned()),
+            ("film_alpha".to_owned(), "keep".to_owned()),
+        ]);
+        let keep = lasting(Settings::default().with_changes(&keep).unwrap());
+        for stage in [Stage::Render, Stage::Assemble] {
+            assert_ne!(with(stage, keep), with(stage, settings("film_codec", "ffv1")), "{stage}");
+        }
     }
 
     #[test]

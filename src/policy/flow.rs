@@ -7,16 +7,8 @@ use crate::recipes::{FilmPolicy, Recipe, Settings};
 const FINAL: &str = "render.final";
 
 /// All queues, in the order of their stages.
-pub const QUEUES: [&str; 8] = [
-    "ingest",
-    "inspect",
-    "transform",
-    "render.preview",
-    FINAL,
-    "assemble",
-    "publish",
-    "cleanup",
-];
+pub const QUEUES: [&str; 8] =
+    ["ingest", "inspect", "transform", "render.preview", FINAL, "assemble", "publish", "cleanup"];
 
 /// Where jobs of a stage wait: what a program draws has a queue of its own.
 pub fn queue_of(stage: Stage, settings: &Settings) -> &'static str {
@@ -39,7 +31,8 @@ pub fn is_queue(name: &str) -> bool {
 /// The queue with this name, and whose jobs wait in it.
 pub fn stage_of(name: &str) -> Option<(&'static str, Stage)> {
     let queue = QUEUES.into_iter().find(|queue| *queue == name)?;
-    let of = |stage: &Stage| queue == FINAL && *stage == Stage::Render || self::queue(*stage) == queue;
+    let of =
+        |stage: &Stage| queue == FINAL && *stage == Stage::Render || self::queue(*stage) == queue;
     Some((queue, Stage::ALL.into_iter().find(of)?))
 }
 

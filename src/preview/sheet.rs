@@ -15,8 +15,8 @@ const LINE: u32 = 5 * DOT + 10;
 /// The sheet, and the numbers on it.
 const PAPER: [u8; 4] = [30, 32, 36, 255];
 const INK: [u8; 4] = [168, 173, 182, 255];
-/// Digits of three columns and five rows, the top row in the highest three bits.
-const DIGITS: [u16; 10] = [
+/// Digits of three columns and five rows, the top row in the highest three bits; a minus last.
+const DIGITS: [u16; 11] = [
     0b111_101_101_101_111,
     0b010_110_010_010_111,
     0b111_001_111_100_111,
@@ -27,7 +27,9 @@ const DIGITS: [u16; 10] = [
     0b111_001_001_010_010,
     0b111_101_111_101_111,
     0b111_101_111_001_111,
+    0b000_000_111_000_000,
 ];
+const MINUS: usize = 10;
 
 /// One frame on a sheet.
 #[derive(Debug, Clone)]
@@ -35,7 +37,7 @@ pub struct Cell {
     /// The picture.
     pub picture: Picture,
     /// The number under it.
-    pub number: u32,
+    pub number: i64,
 }
 
 /// A sheet of `columns` columns, at most [`MAX_SHEET_PX`] wide. Pictures are made smaller to fit,
@@ -44,7 +46,7 @@ pub fn contact_sheet(cells: &[Cell], columns: u32) -> Picture {
     let columns = columns.clamp(1, 64).min(u32::try_from(cells.len()).unwrap_or(64).max(1));
     let room = (MAX_SHEET_PX - GAP * (columns + 1)) / columns;
     let longest = room.clamp(1, MAX_CELL_PX);
-    let small: Vec<(Picture, u32)> =
+    let small: Vec<(Picture, i64)> =
         cells.iter().map(|cell| (fit(&cell.picture, longest), cell.number)).collect();
     let cell_width = small.iter().map(|(picture, _)| picture.width).max().unwrap_or(1);
     let cell_height = small.iter().map(|(picture, _)| picture.height).max().unwrap_or(1);
@@ -89,12 +91,13 @@ fn lay(sheet: &mut Picture, picture: &Picture, left: u32, top: u32) {
     }
 }
 
-fn write_number(sheet: &mut Picture, number: u32, middle: u32, top: u32) {
+fn write_number(sheet: &mut Picture, number: i64, middle: u32, top: u32) {
     let text = number.to_string();
     let width = text.len() as u32 * 4 * DOT - DOT;
     let mut left = middle.saturating_sub(width / 2);
     for digit in text.bytes() {
-        let shape = DIGITS.get(usize::from(digit - b'0')).copied().unwrap_or_default();
+        let at = digit.checked_sub(b'0').map_or(MINUS, usize::from);
+        let shape = DIGITS.get(at).copied().unwrap_or_default();
         for dot in (0..15_u32).filter(|dot| shape >> (14 - dot) & 1 == 1) {
             for at in 0..DOT * DOT {
                 let x = left + dot % 3 * DOT + at % DOT;
@@ -119,7 +122,7 @@ fn put(sheet: &mut Picture, x: u32, y: u32, pixel: [u8; 4]) {
 mod tests {
     use super::*;
 
-    fn cell(width: u32, height: u32, number: u32) -> Cell {
+    fn cell(width: u32, height: u32, number: i64) -> Cell {
         let rgba = [200, 90, 40, 255].repeat((width * height) as usize);
         Cell { picture: Picture { width, height, rgba }, number }
     }

@@ -102,7 +102,7 @@ pub struct Progress {
     pub message: String,
     /// The last frame that is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub frame: Option<u32>,
+    pub frame: Option<i32>,
     /// The last line of its log.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub line: String,

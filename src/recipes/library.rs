@@ -7,10 +7,13 @@ use std::path::{Path, PathBuf};
 
 /// The recipe used when a submission names none.
 pub const DEFAULT_RECIPE: &str = "preview";
+/// The recipe of scenes, used when a submission of one names none.
+pub const SCENE_RECIPE: &str = "render";
 
 const SHIPPED: &[(&str, &str)] = &[
     ("preview.toml", include_str!("../../assets/recipes/preview.toml")),
     ("quick.toml", include_str!("../../assets/recipes/quick.toml")),
+    ("render.toml", include_str!("../../assets/recipes/render.toml")),
 ];
 
 /// A recipe file that cannot be used.

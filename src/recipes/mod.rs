@@ -2,12 +2,14 @@
 //!
 //! Shipped ones are in `assets/recipes`; a user's own lie in the configuration folder.
 
+pub mod film;
 pub mod library;
 pub mod retry;
 pub mod scene;
 pub mod settings;
 pub mod times;
 
+pub use film::{FilmAlpha, FilmCodec, GapPolicy, MovingPicture};
 pub use library::{Library, LibraryError};
 pub use scene::SceneSettings;
 pub use settings::{FilmPolicy, SettingError, Settings};

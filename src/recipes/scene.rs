@@ -71,10 +71,9 @@ impl SceneSettings {
         match key {
             "renderer" => value.clone_into(&mut self.renderer),
             "frames" => {
-                self.frames =
-                    Some(value.parse().map_err(|error| {
-                        invalid(crate::model::frames::FrameError::to_string(&error))
-                    })?);
+                self.frames = Some(value.parse().map_err(|error| {
+                    invalid(crate::model::frames::FrameError::to_string(&error))
+                })?);
             }
             "arguments" => {
                 let why = "write a list of texts: [\"python3\", \"{scene}\"]";

@@ -1,5 +1,6 @@
 //! What a recipe can be told, typed and bounded.
 
+use super::film::{FilmAlpha, FilmCodec, GapPolicy, MovingPicture};
 use super::scene::SceneSettings;
 use crate::model::limits;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,14 @@ pub struct Settings {
     /// What a program draws; none where Sawah draws itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scene: Option<SceneSettings>,
+    /// How films are compressed.
+    pub film_codec: FilmCodec,
+    /// What becomes of transparency in films.
+    pub film_alpha: FilmAlpha,
+    /// What a film shows in place of missing frames.
+    pub gaps: GapPolicy,
+    /// A small looping picture beside the film.
+    pub moving_picture: MovingPicture,
 }
 
 impl Default for Settings {
@@ -55,6 +64,10 @@ impl Default for Settings {
             fps: 24,
             film: FilmPolicy::IfAvailable,
             scene: None,
+            film_codec: FilmCodec::H264,
+            film_alpha: FilmAlpha::Black,
+            gaps: GapPolicy::Fail,
+            moving_picture: MovingPicture::None,
         }
     }
 }
@@ -133,7 +146,26 @@ impl Settings {
         in_bounds("thumbnails_px", count, 0..=16, "at most 16 sizes")?;
         self.thumbnails_px
             .iter()
-            .try_for_each(|px| in_bounds("thumbnails_px", *px, 16..=8_192, "16 to 8192 each"))
+            .try_for_each(|px| in_bounds("thumbnails_px", *px, 16..=8_192, "16 to 8192 each"))?;
+        self.check_alpha()
+    }
+
+    /// A codec without alpha would drop it without a word.
+    fn check_alpha(&self) -> Result<(), SettingError> {
+        if self.film_alpha == FilmAlpha::Black || self.film_codec.facts().alpha.is_some() {
+            return Ok(());
+        }
+        let able = FilmCodec::ALL.into_iter().filter(|codec| codec.facts().alpha.is_some());
+        let able: Vec<&str> = able.map(FilmCodec::as_str).collect();
+        Err(SettingError::Invalid {
+            key: "film_alpha".to_owned(),
+            value: "keep".to_owned(),
+            why: format!(
+                "a film in {} has no transparency; set film_codec to one of {}, or film_alpha to black",
+                self.film_codec,
+                able.join(", ")
+            ),
+        })
     }
 }
 
@@ -175,6 +207,22 @@ mod tests {
         ] {
             assert!(change(key, value).is_err(), "{key}={value}");
         }
+    }
+
+    #[test]
+    fn transparency_is_kept_only_by_codecs_that_have_it() {
+        for codec in FilmCodec::ALL {
+            let changes = [("film_codec", codec.as_str()), ("film_alpha", "keep")];
+            let changes = changes.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            let checked = Settings::default().with_changes(&BTreeMap::from(changes));
+            let able = matches!(codec, FilmCodec::Prores | FilmCodec::Vp9 | FilmCodec::Ffv1);
+            assert_eq!(checked.is_ok(), able, "{codec}: {checked:?}");
+        }
+        let refused = change("film_alpha", "keep").unwrap_err().to_string();
+        assert!(refused.contains("h264") && refused.contains("prores, vp9, ffv1"), "{refused}");
+        assert_eq!(change("gaps", "hold").map(|settings| settings.gaps), Ok(GapPolicy::Hold));
+        assert!(change("gaps", "skip").is_err() && change("moving_picture", "apng").is_err());
+        assert!(change("film_codec", "theora").is_err());
     }
 
     #[test]

@@ -102,6 +102,12 @@ impl Library {
         self.profiles.get(name).map(Arc::clone)
     }
 
+    /// The profile whose scenes have this suffix.
+    pub fn of_suffix(&self, suffix: &str) -> Option<Arc<Profile>> {
+        let suffix = suffix.to_ascii_lowercase();
+        self.profiles.values().find(|profile| profile.suffixes.contains(&suffix)).map(Arc::clone)
+    }
+
     /// All profiles in the order of their names.
     pub fn profiles(&self) -> impl Iterator<Item = &Arc<Profile>> {
         self.profiles.values()

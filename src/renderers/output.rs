@@ -56,7 +56,9 @@ pub struct OutputCheck {
     pub decode: bool,
     /// It must have the asked width and height.
     pub size: bool,
-    /// Every pixel is black.
+    /// It has no colour: fewer than three channels. Right where grey pictures are meant.
+    pub grey: Finding,
+    /// Every pixel is black, or nothing is drawn at all.
     pub black: Finding,
     /// Much of it is pure magenta: Blender's colour of a missing texture.
     pub magenta: Finding,
@@ -74,6 +76,7 @@ impl Default for OutputCheck {
             newer: true,
             decode: true,
             size: true,
+            grey: Finding::Warn,
             black: Finding::Warn,
             magenta: Finding::Ignore,
             magenta_percent: 2,

@@ -18,6 +18,9 @@ pub struct Profile {
     pub title: String,
     /// One sentence for people.
     pub description: String,
+    /// Suffixes of its scene files, in small letters: `blend`.
+    #[serde(default)]
+    pub suffixes: Vec<String>,
     /// The program.
     pub program: ProgramRules,
     /// Its command line.

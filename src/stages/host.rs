@@ -206,7 +206,7 @@ impl Reporter for StdoutReporter {
         self.say_progress(None, percent, message);
     }
 
-    fn frame(&self, frame: u32, percent: f32, message: &str) {
+    fn frame(&self, frame: i32, percent: f32, message: &str) {
         self.say_progress(Some(frame), percent, message);
     }
 
@@ -222,7 +222,7 @@ impl Reporter for StdoutReporter {
 }
 
 impl StdoutReporter {
-    fn say_progress(&self, frame: Option<u32>, percent: f32, message: &str) {
+    fn say_progress(&self, frame: Option<i32>, percent: f32, message: &str) {
         let percent = if percent.is_finite() { percent.clamp(0.0, 100.0) } else { 0.0 };
         let mut highest = self.highest.lock().unwrap_or_else(PoisonError::into_inner);
         *highest = highest.max(percent);

@@ -10,6 +10,7 @@ use crate::model::{AssetKind, Reason, limits};
 use crate::preview::DecodedImage;
 use crate::protocol::submit::MissingWhy;
 use crate::protocol::work::{Failure, StageReport, Warning};
+use crate::recipes::GapPolicy;
 use crate::recipes::SceneSettings;
 use serde_json::{Value, json};
 
@@ -39,7 +40,7 @@ pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
         AssetKind::Scene => of_scene(&source, scene)?,
         AssetKind::Mesh => mesh(&source, reporter)?,
         AssetKind::Image => image(&source)?,
-        AssetKind::Sequence => sequence(&source, reporter)?,
+        AssetKind::Sequence => sequence(&source, request.assignment.settings.gaps, reporter)?,
     };
     findings.warnings.truncate(limits::WARNINGS_PER_JOB);
     let warnings: Vec<Value> = findings
@@ -163,7 +164,11 @@ fn light_facts(image: &DecodedImage) -> Value {
     json!({ "least": least, "greatest": most, "mean": sums.map(|sum| sum / count) })
 }
 
-fn sequence(source: &Source<'_>, reporter: &dyn Reporter) -> Result<Findings, Failure> {
+fn sequence(
+    source: &Source<'_>,
+    policy: GapPolicy,
+    reporter: &dyn Reporter,
+) -> Result<Findings, Failure> {
     let frames = source.frames()?;
     let count = frames.frames.len();
     if count > limits::FRAMES as usize {
@@ -198,9 +203,10 @@ fn sequence(source: &Source<'_>, reporter: &dyn Reporter) -> Result<Findings, Fa
         warnings.push(Warning {
             reason: Reason::ReferenceMissing,
             message: format!(
-                "{} frames are missing: {}. The film goes on without them",
+                "{} frames are missing: {}. {}",
                 frames.missing(),
-                gaps.join(", ")
+                gaps.join(", "),
+                in_a_film(policy)
             ),
         });
     }
@@ -215,6 +221,17 @@ fn sequence(source: &Source<'_>, reporter: &dyn Reporter) -> Result<Findings, Fa
         "picture": first.map(|(_, facts)| facts),
     });
     Ok(Findings { facts, references: Vec::new(), warnings })
+}
+
+/// What the policy does about missing frames.
+const fn in_a_film(policy: GapPolicy) -> &'static str {
+    match policy {
+        GapPolicy::Fail => {
+            "No film can be made of it: submit it with all frames, or set gaps to hold or black"
+        }
+        GapPolicy::Hold => "A film repeats the frame before them",
+        GapPolicy::Black => "A film is black in their place",
+    }
 }
 
 fn mixed(first: (&str, &ImageFacts), other: (&str, &ImageFacts)) -> Failure {

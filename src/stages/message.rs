@@ -23,7 +23,7 @@ pub enum HostMessage {
         message: String,
         /// The frame that was just done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        frame: Option<u32>,
+        frame: Option<i32>,
     },
     /// One line for the attempt's log.
     Log {

@@ -16,7 +16,7 @@ pub mod scene;
 
 pub mod dispatch;
 pub mod failure;
-mod film;
+pub mod frames;
 pub mod host;
 pub mod message;
 mod source;
@@ -96,7 +96,7 @@ pub trait Reporter {
     /// `percent` is 0 to 100 and never falls.
     fn progress(&self, percent: f32, message: &str);
     /// The same, with the frame that was just done.
-    fn frame(&self, _frame: u32, percent: f32, message: &str) {
+    fn frame(&self, _frame: i32, percent: f32, message: &str) {
         self.progress(percent, message);
     }
     /// A file that is right whatever becomes of the rest: it need not be made again.

@@ -3,6 +3,7 @@
 
 use super::failure::{failure_from_io, png_failure};
 use super::formats::{load_image, load_scene};
+use super::source::read_json;
 use super::transform::{FRAMES_FILE, FrameList, LIGHT_FILE, PICTURE_FILE, SCENE_FILE};
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
 use crate::model::{AssetKind, Chunk, Reason};
@@ -10,7 +11,7 @@ use crate::preview::{
     Artist, DecodedImage, DrawError, Picture, auto_exposure, fit, tone_map, write_png,
 };
 use crate::protocol::work::Failure;
-use crate::recipes::Settings;
+use crate::recipes::{FilmAlpha, Settings};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,11 @@ pub fn turntable_file(index: u32) -> String {
 /// The file of a sequence's finished frame, numbered from 1.
 pub fn frame_file(index: u32) -> String {
     format!("frames/{index:06}.png")
+}
+
+/// The file of a thumbnail whose longest edge is this many pixels.
+pub fn thumbnail_file(px: u32) -> String {
+    format!("thumb-{px}.png")
 }
 
 /// Draws what the job's chunk asks for.
@@ -98,7 +104,7 @@ impl Render<'_> {
                 let picture = self.drawn(&mut artist, view)?;
                 self.save(&picture, turntable_file(index))?;
                 let message = format!("frame {index} of {count}");
-                self.reporter.frame(index, steps.percent(index), &message);
+                self.reporter.frame(index.cast_signed(), steps.percent(index), &message);
             }
         }
         self.output.report.drawn_by = Some(artist.name().to_owned());
@@ -140,21 +146,20 @@ impl Render<'_> {
             let Some(frame) = list.frames.get(index as usize - 1) else { break };
             let decoded = load_image(&self.transformed.join(&frame.name))?;
             let picture = fit(&finished_picture(decoded, exposure), self.settings.film_px);
-            self.save(&on_black(picture), frame_file(index))?;
+            let flat = match self.settings.film_alpha {
+                FilmAlpha::Black => on_black(picture),
+                FilmAlpha::Keep => picture,
+            };
+            self.save(&flat, frame_file(index))?;
             let message = format!("frame {index} of {count}");
-            self.reporter.frame(index, steps.percent(index), &message);
+            self.reporter.frame(index.cast_signed(), steps.percent(index), &message);
         }
         Ok(())
     }
 
     fn frame_list(&self) -> Result<FrameList, Failure> {
         let path = self.transformed.join(FRAMES_FILE);
-        let bytes = std::fs::read(&path)
-            .map_err(|error| failure_from_io(&error, "the frame list could not be read", &path))?;
-        serde_json::from_slice(&bytes).map_err(|error| {
-            let why = format!("the frame list cannot be understood: {error}. {}", path.display());
-            Failure::new(Reason::OutputInvalid, why)
-        })
+        read_json(&path, "the frame list")
     }
 
     /// Stops to change the exposure by; other than 0 only for a nearly black or white picture.
@@ -170,7 +175,7 @@ impl Render<'_> {
         self.save(picture, STILL_FILE.to_owned())?;
         self.reporter.progress(STILL_DONE, "still drawn");
         for px in &self.settings.thumbnails_px {
-            self.save(&fit(picture, *px), format!("thumb-{px}.png"))?;
+            self.save(&fit(picture, *px), thumbnail_file(*px))?;
         }
         Ok(())
     }
@@ -222,15 +227,16 @@ impl Steps {
     }
 }
 
-fn finished_picture(decoded: DecodedImage, exposure_stops: f32) -> Picture {
+/// Pixels as they are shown: light is tone-mapped, `exposure_stops` brighter.
+pub(super) fn finished_picture(decoded: DecodedImage, exposure_stops: f32) -> Picture {
     match decoded {
         DecodedImage::Display(picture) => picture,
         DecodedImage::Light(light) => tone_map(&light, exposure_stops),
     }
 }
 
-/// Films have no alpha: what is transparent is black.
-fn on_black(mut picture: Picture) -> Picture {
+/// Most films have no alpha: what is transparent is black.
+pub(super) fn on_black(mut picture: Picture) -> Picture {
     for pixel in picture.rgba.chunks_exact_mut(4) {
         if let [red, green, blue, alpha @ 0..=254] = pixel {
             for channel in [red, green, blue] {

@@ -7,6 +7,7 @@ use super::formats::{Format, sniff_file};
 use crate::model::{AssetKind, Reason};
 use crate::protocol::work::{Failure, InputFile};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::path::{Component, Path, PathBuf};
 
 /// The source files of a request.
@@ -97,4 +98,14 @@ pub(super) fn write_json(value: &impl Serialize, path: &Path) -> Result<(), Fail
         .map_err(|error| Failure::new(Reason::Unexpected, format!("{what}: {error}")))?;
     bytes.push(b'\n');
     std::fs::write(path, bytes).map_err(|error| failure_from_io(&error, what, path))
+}
+
+/// Reads an output of a stage before as JSON; `what` names it: `the frame list`.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T, Failure> {
+    let bytes = std::fs::read(path)
+        .map_err(|error| failure_from_io(&error, &format!("{what} could not be read"), path))?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        let why = format!("{what} cannot be understood: {error}. {}", path.display());
+        Failure::new(Reason::OutputInvalid, why)
+    })
 }

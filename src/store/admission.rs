@@ -33,7 +33,8 @@ impl Store {
 
 fn submit_held(tx: &Tx<'_>, prepared: &Prepared) -> Result<Submitted, StoreError> {
     let first = prepared.recipe.stages.get(..1).unwrap_or_default();
-    let answer = submit::submit_if(tx, prepared, |tx| flow_limits::admit_to(tx, &prepared.recipe, first))?;
+    let answer =
+        submit::submit_if(tx, prepared, |tx| flow_limits::admit_to(tx, &prepared.recipe, first))?;
     let Some(stage) = first.first().map(|rule| rule.stage) else { return Ok(answer) };
     let full = flow_limits::full(tx.db)?;
     let is_later_full = full.keys().any(|queue| queue != flow::queue(stage));

@@ -1,9 +1,9 @@
 //! Claiming: ready jobs become a session's, each with a new epoch.
 
+use super::advance::PipelineRow;
 use super::columns::{size_column, size_value};
 use super::transition::{self, JobRow, With, session_worker};
 use super::writer::Tx;
-use super::advance::PipelineRow;
 use super::{Store, StoreError, advance, flights, kept, lanes, quarantine, retries, sessions};
 use crate::model::{JobState, PipelineId, SessionId, Stage, Verb, limits};
 use crate::policy::dispatch::{self, Lane, Pick};

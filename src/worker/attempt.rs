@@ -294,7 +294,7 @@ impl Reporter for Attempt {
         self.slot.progress(percent, cut(message, limits::MESSAGE_BYTES));
     }
 
-    fn frame(&self, frame: u32, percent: f32, message: &str) {
+    fn frame(&self, frame: i32, percent: f32, message: &str) {
         self.slot.frame(frame);
         self.progress(percent, message);
     }

@@ -18,11 +18,7 @@ const VERSION_BYTES: usize = 64;
 
 /// Looks at the machine; `gpus` are the adapters that can draw, `library` names the programs of
 /// others that are looked for.
-pub async fn probe(
-    slots: u32,
-    gpus: Vec<String>,
-    library: &Library,
-) -> (Capabilities, Workshop) {
+pub async fn probe(slots: u32, gpus: Vec<String>, library: &Library) -> (Capabilities, Workshop) {
     let (mut programs, found) = tokio::join!(programs(), renderers(library));
     for one in &found {
         if !programs.iter().any(|program| program.name == one.profile) {

@@ -273,6 +273,7 @@ impl Heard {
             }
             Ok(HostMessage::Log { line }) => reporter.log(&line),
             Ok(HostMessage::Keep { file }) => reporter.keep(file),
+            Ok(HostMessage::Programs { .. }) => {}
             Ok(HostMessage::Done { output }) => self.done = Some(output),
             Ok(HostMessage::Failed { failure }) => self.failed = Some(failure),
             Err(_) => {

@@ -166,7 +166,7 @@ impl Slot {
     }
 
     /// Says which frame is done; goes out with the progress that follows.
-    pub fn frame(&self, frame: u32) {
+    pub fn frame(&self, frame: i32) {
         let mut table = self.running.table();
         if let Some(attempt) = table.attempts.get_mut(&self.key) {
             attempt.progress.frame = Some(frame);

@@ -5,8 +5,8 @@ mod trial;
 use super::context::Context;
 use super::error::{CliError, Exit};
 use super::output::{self, Table};
-use clap::{Args, Subcommand};
 use crate::worker::probe::{self, State};
+use clap::{Args, Subcommand};
 use serde::Serialize;
 
 const EXAMPLES: &str = "Examples:

@@ -6,15 +6,20 @@ mod folder;
 mod hash;
 mod neighbours;
 mod plan;
+mod scene;
+
+pub use scene::SceneOrder;
 
 use super::error::ClientError;
 use super::http::Client;
 use crate::model::{AssetName, Name, Reason, limits};
 use crate::protocol::problem::ProblemCode;
 use crate::protocol::submit::{IfFull, MissingFile, SourceFile, Submission, Submitted};
+use crate::renderers::Library;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Files sent at the same time.
 const UPLOADS_AT_ONCE: usize = 4;
@@ -42,6 +47,10 @@ pub struct Handover {
     pub if_full: IfFull,
     /// Largest single file, in bytes.
     pub file_limit_bytes: u64,
+    /// What is said of scenes.
+    pub scene: SceneOrder,
+    /// The renderer profiles: they tell scenes from other files.
+    pub renderers: Arc<Library>,
 }
 
 impl Handover {
@@ -58,6 +67,8 @@ impl Handover {
             priority: None,
             if_full: IfFull::default(),
             file_limit_bytes: limits::SOURCE_FILE_BYTES,
+            scene: SceneOrder::default(),
+            renderers: Arc::new(Library::load(None).unwrap_or_default()),
         }
     }
 }
@@ -129,6 +140,10 @@ struct Plan {
     files: Vec<LocalFile>,
     missing: Vec<MissingFile>,
     notes: Vec<String>,
+    /// The recipe where the handover names none; none means the farm's default.
+    recipe: Option<&'static str>,
+    /// Settings that follow from the file; what the handover says wins.
+    settings: BTreeMap<String, String>,
 }
 
 /// An asset or a refusal, under the name that people know it by.
@@ -186,8 +201,8 @@ async fn hand_in_one(
         sequence: plan.sequence,
         files: hashed.into_iter().map(|(_, source)| source).collect(),
         missing: plan.missing,
-        recipe: handover.recipe.clone(),
-        settings: handover.settings.clone(),
+        recipe: handover.recipe.clone().or_else(|| plan.recipe.map(str::to_owned)),
+        settings: plan.settings.into_iter().chain(handover.settings.clone()).collect(),
         actor: handover.actor.clone(),
         project: handover.project.clone(),
         priority: handover.priority,

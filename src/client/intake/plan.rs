@@ -1,7 +1,7 @@
 //! From paths to assets: single files with their side files, folders and series of pictures.
 
 use super::neighbours::{self, Sequence};
-use super::{Handover, IntakeError, LocalFile, Plan, Planned, files, folder};
+use super::{Handover, IntakeError, LocalFile, Plan, Planned, files, folder, scene};
 use crate::model::{AssetName, Reason, limits};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(super) fn plan(handover: &Handover) -> Vec<Planned> {
     let singles =
         if handover.separate { loose } else { take_series(loose, handover, &mut planned) };
     for path in singles {
-        let plan = single(path, handover.file_limit_bytes);
+        let plan = one(path, handover);
         planned.push(Planned { source: path.display().to_string(), plan });
     }
     name_them(&mut planned, handover.name.as_ref());
@@ -142,7 +142,16 @@ pub(super) fn sequence(
         files,
         missing: Vec::new(),
         notes,
+        recipe: None,
+        settings: BTreeMap::new(),
     })
+}
+
+fn one(path: &Path, handover: &Handover) -> Result<Plan, IntakeError> {
+    match scene::profile(path, handover)? {
+        Some(profile) => scene::plan(path, &profile, handover),
+        None => single(path, handover.file_limit_bytes),
+    }
 }
 
 fn single(path: &Path, limit_bytes: u64) -> Result<Plan, IntakeError> {
@@ -179,6 +188,8 @@ fn single(path: &Path, limit_bytes: u64) -> Result<Plan, IntakeError> {
         files: local,
         missing,
         notes,
+        recipe: None,
+        settings: BTreeMap::new(),
     })
 }
 

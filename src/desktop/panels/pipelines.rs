@@ -235,7 +235,7 @@ const fn kind_mark(kind: AssetKind) -> &'static str {
         AssetKind::Mesh => "mesh",
         AssetKind::Image => "img",
         AssetKind::Sequence => "seq",
-        AssetKind::Scene => "scene",
+        AssetKind::Scene => "scn",
     }
 }
 

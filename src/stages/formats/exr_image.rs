@@ -61,6 +61,18 @@ struct Canvas {
     size: [usize; 2],
     offset: [i64; 2],
     pixels: Vec<[f32; 4]>,
+    not_finite: u64,
+}
+
+/// A decoded EXR, and what its pixels no longer tell.
+#[derive(Debug)]
+pub struct ExrPixels {
+    /// The display window; values that are no numbers are mended.
+    pub image: LinearImage,
+    /// How many channels are shown, alpha among them.
+    pub channels: u8,
+    /// Pixels with a value that was no finite number.
+    pub not_finite: u64,
 }
 
 impl Canvas {
@@ -70,7 +82,8 @@ impl Canvas {
         let ([data_x, data_y], [x, y]) = (data, display);
         let offset = [data_x - x, data_y - y];
         let [width, height] = size;
-        Self { size, offset, pixels: vec![[0.0; 4]; width.saturating_mul(height)] }
+        let pixels = vec![[0.0; 4]; width.saturating_mul(height)];
+        Self { size, offset, pixels, not_finite: 0 }
     }
 
     fn set(&mut self, at: Vec2<usize>, pixel: [f32; 4]) {
@@ -84,6 +97,7 @@ impl Canvas {
             && y < height
             && let Some(place) = self.pixels.get_mut(y * width + x)
         {
+            self.not_finite += u64::from(!pixel.iter().all(|value| value.is_finite()));
             *place = pixel.map(finite);
         }
     }
@@ -95,12 +109,16 @@ fn finite(value: f32) -> f32 {
 }
 
 /// Decodes the display window of an EXR file.
-pub fn decode(bytes: &[u8], name: &str) -> Result<LinearImage, Failure> {
+pub fn decode(bytes: &[u8], name: &str) -> Result<ExrPixels, Failure> {
     let header = exr_header::read(bytes, name)?;
     header.check_blocks(bytes, name)?;
     let nothing = || unsupported(format!("{name} has no channel that can be shown"));
     let shown = shown(&header).ok_or_else(nothing)?;
     let part = shown_part(&header, &shown).ok_or_else(nothing)?;
+    let channels = match &shown {
+        Shown::Color([.., alpha]) => 3 + u8::from(has(part, alpha)),
+        Shown::Grey([_, alpha]) => 1 + u8::from(has(part, alpha)),
+    };
     // On one thread: each further one reserves address space, which the process has little of.
     let levels = exr::prelude::read().no_deep_data().largest_resolution_level();
     let source = Cursor::new(bytes);
@@ -138,7 +156,8 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<LinearImage, Failure> {
     };
     let canvas = canvas.map_err(|error| failure(&error, name))?;
     let [width, height] = canvas.size.map(|edge| u32::try_from(edge).unwrap_or(0));
-    Ok(LinearImage { width, height, pixels: canvas.pixels })
+    let image = LinearImage { width, height, pixels: canvas.pixels };
+    Ok(ExrPixels { image, channels, not_finite: canvas.not_finite })
 }
 
 fn failure(error: &Error, name: &str) -> Failure {

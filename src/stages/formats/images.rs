@@ -24,27 +24,49 @@ pub fn load_image(path: &Path) -> Result<DecodedImage, Failure> {
     decode(format, &bytes, &name)
 }
 
+/// A decoded picture, and what its pixels no longer tell.
+#[derive(Debug)]
+pub struct Examined {
+    /// The picture.
+    pub image: DecodedImage,
+    /// Channels in the file that are shown, alpha among them: 1 to 4.
+    pub channels: u8,
+    /// Pixels with a value that was no finite number, before they were mended.
+    pub not_finite: u64,
+}
+
 /// Decodes a picture in memory.
 pub(super) fn decode(format: Format, bytes: &[u8], name: &str) -> Result<DecodedImage, Failure> {
+    examine(format, bytes, name).map(|examined| examined.image)
+}
+
+/// Decodes a picture in memory, and counts on the way what is mended.
+pub fn examine(format: Format, bytes: &[u8], name: &str) -> Result<Examined, Failure> {
     guarded(name, || match format {
-        Format::Exr => exr_image::decode(bytes, name).map(DecodedImage::Light),
+        Format::Exr => exr_image::decode(bytes, name).map(|exr| Examined {
+            image: DecodedImage::Light(exr.image),
+            channels: exr.channels,
+            not_finite: exr.not_finite,
+        }),
         Format::Png | Format::Jpeg | Format::Tiff | Format::Hdr => raster(format, bytes, name),
         mesh => Err(unsupported(format!("{name} is a {} mesh, not a picture", mesh.name()))),
     })
 }
 
-fn raster(format: Format, bytes: &[u8], name: &str) -> Result<DecodedImage, Failure> {
+fn raster(format: Format, bytes: &[u8], name: &str) -> Result<Examined, Failure> {
     integrity::check_whole(format, bytes, name)?;
     let mut decoder = decoder(format, bytes, name)?;
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let mut image = DynamicImage::from_decoder(decoder).map_err(|error| failure(&error, name))?;
     image.apply_orientation(orientation);
+    let channels = image.color().channel_count();
     Ok(match image {
-        DynamicImage::ImageRgb32F(_) | DynamicImage::ImageRgba32F(_) => light(image),
+        DynamicImage::ImageRgb32F(_) | DynamicImage::ImageRgba32F(_) => light(image, channels),
         other => {
             let rgba = other.into_rgba8();
             let (width, height) = rgba.dimensions();
-            DecodedImage::Display(Picture { width, height, rgba: rgba.into_raw() })
+            let picture = Picture { width, height, rgba: rgba.into_raw() };
+            Examined { image: DecodedImage::Display(picture), channels, not_finite: 0 }
         }
     })
 }
@@ -83,12 +105,18 @@ pub(super) fn decoder<'a>(
     Ok(decoder)
 }
 
-fn light(image: DynamicImage) -> DecodedImage {
+fn light(image: DynamicImage, channels: u8) -> Examined {
     let image = image.into_rgba32f();
     let (width, height) = image.dimensions();
     let finite = |value: f32| if value.is_nan() { 0.0 } else { value.clamp(-65_504.0, 65_504.0) };
-    let pixels = image.pixels().map(|pixel| pixel.0.map(finite)).collect();
-    DecodedImage::Light(LinearImage { width, height, pixels })
+    let mut not_finite = 0;
+    let mended = |pixel: &image::Rgba<f32>| {
+        not_finite += u64::from(!pixel.0.iter().all(|value| value.is_finite()));
+        pixel.0.map(finite)
+    };
+    let pixels = image.pixels().map(mended).collect();
+    let image = DecodedImage::Light(LinearImage { width, height, pixels });
+    Examined { image, channels, not_finite }
 }
 
 /// The reason behind a decoder's error.

@@ -111,7 +111,8 @@ fn finish(
             return Err(Failure::new(Reason::OutputMissing, why));
         }
     }
-    let drawn_by = order.version.map_or_else(|| title.clone(), |version| format!("{title} {version}"));
+    let drawn_by =
+        order.version.map_or_else(|| title.clone(), |version| format!("{title} {version}"));
     let report = StageReport {
         warnings: pictures.warnings,
         drawn_by: Some(drawn_by),

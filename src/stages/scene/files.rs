@@ -91,7 +91,12 @@ fn matching(root: &Path, name: &str) -> BTreeMap<String, PathBuf> {
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let fits = |name: &String| {
         let number = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_' || byte == b'u' || byte == b'v'))
+        number.is_some_and(|number| {
+            !number.is_empty()
+                && number.bytes().all(|byte| {
+                    byte.is_ascii_digit() || byte == b'_' || byte == b'u' || byte == b'v'
+                })
+        })
     };
     let files = names.filter(fits).take(limits::FILES_PER_ASSET).map(|file| {
         let name = if folder.is_empty() { file } else { format!("{folder}/{file}") };
@@ -126,7 +131,14 @@ mod tests {
     fn tiles_and_numbered_files_stand_for_those_of_their_folder() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("tex")).unwrap();
-        for name in ["wood.1001.png", "wood.1002.png", "wood.txt", "rain_0001.exr", "rain_0002.exr", "rain.exr"] {
+        for name in [
+            "wood.1001.png",
+            "wood.1002.png",
+            "wood.txt",
+            "rain_0001.exr",
+            "rain_0002.exr",
+            "rain.exr",
+        ] {
             std::fs::write(root.path().join("tex").join(name), b"x").unwrap();
         }
         let names = |pattern: &str| matching(root.path(), pattern).into_keys().collect::<Vec<_>>();

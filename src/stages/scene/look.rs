@@ -25,7 +25,7 @@ pub struct Look {
 }
 
 /// Looks at the scene of a request.
-pub fn look(source: &Source<'_>, scene: &SceneSettings) -> Result<Look, Failure> {
+pub(in crate::stages) fn look(source: &Source<'_>, scene: &SceneSettings) -> Result<Look, Failure> {
     let mut facts = json!({
         "renderer": scene.renderer,
         "frames": scene.frames().to_string(),
@@ -34,13 +34,19 @@ pub fn look(source: &Source<'_>, scene: &SceneSettings) -> Result<Look, Failure>
     if blend::version(&source.main).is_ok_and(|version| version.is_none()) {
         let is_named_so = source.main.extension().is_some_and(|suffix| suffix == "blend");
         if is_named_so {
-            let why = format!("the file is called a Blender scene, but is none. Save it again. {}", source.main_name);
+            let why = format!(
+                "the file is called a Blender scene, but is none. Save it again. {}",
+                source.main_name
+            );
             return Err(Failure::new(Reason::SceneCorrupt, why));
         }
         return Ok(Look { facts, references: Vec::new(), warnings: Vec::new() });
     }
     let file = blend::read(&source.main).map_err(|error| {
-        Failure::new(error.reason(), format!("the Blender scene cannot be read: {error}. {}", source.main_name))
+        Failure::new(
+            error.reason(),
+            format!("the Blender scene cannot be read: {error}. {}", source.main_name),
+        )
     })?;
     let files = side_files(&source.root, source.main_name);
     let mut warnings = missing(&files, scene, source.main_name)?;
@@ -52,17 +58,18 @@ pub fn look(source: &Source<'_>, scene: &SceneSettings) -> Result<Look, Failure>
 }
 
 /// What is missing is told before the render: Blender draws on without it and says that all is well.
-fn missing(
-    files: &SceneFiles,
-    scene: &SceneSettings,
-    main: &str,
-) -> Result<Vec<Warning>, Failure> {
+fn missing(files: &SceneFiles, scene: &SceneSettings, main: &str) -> Result<Vec<Warning>, Failure> {
     let mut warnings = Vec::new();
     for (why, reason, what) in [
         (MissingWhy::Outside, Reason::ReferenceOutside, "that lie outside its folder"),
         (MissingWhy::NotFound, Reason::ReferenceMissing, "that are missing"),
     ] {
-        let names: Vec<&str> = files.missing.iter().filter(|(_, missing)| missing.why == why).map(|(_, missing)| missing.name.as_str()).collect();
+        let names: Vec<&str> = files
+            .missing
+            .iter()
+            .filter(|(_, missing)| missing.why == why)
+            .map(|(_, missing)| missing.name.as_str())
+            .collect();
         if names.is_empty() {
             continue;
         }
@@ -71,7 +78,14 @@ fn missing(
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let message = format!("{main} needs files {what}: {}{more}", shown.join(", "));
         let is_needed = files.missing.iter().any(|(kind, missing)| {
-            missing.why == why && matches!(kind, ReferenceKind::Library | ReferenceKind::Image | ReferenceKind::Cache | ReferenceKind::Volume)
+            missing.why == why
+                && matches!(
+                    kind,
+                    ReferenceKind::Library
+                        | ReferenceKind::Image
+                        | ReferenceKind::Cache
+                        | ReferenceKind::Volume
+                )
         });
         if is_needed && scene.missing.unwrap_or_default() == MissingPolicy::Fail {
             let remedy = "Put them there and submit the scene again, name a higher folder with --root, or say missing=warn";
@@ -81,7 +95,10 @@ fn missing(
     }
     if !files.elsewhere.is_empty() {
         let shown: Vec<&str> = files.elsewhere.iter().take(SHOWN).map(String::as_str).collect();
-        let message = format!("{main} reads files by absolute paths, which every worker must see: {}", shown.join(", "));
+        let message = format!(
+            "{main} reads files by absolute paths, which every worker must see: {}",
+            shown.join(", ")
+        );
         warnings.push(Warning { reason: Reason::ReferenceOutside, message });
     }
     warnings.truncate(limits::WARNINGS_PER_JOB);
@@ -98,7 +115,11 @@ fn of_camera(file: &BlendFile, scene: &SceneSettings) -> Option<Warning> {
         format!("the scene '{}' has no camera", active.name)
     } else {
         let cameras = file.cameras.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>();
-        format!("the scene '{}' has no active camera; name one with --set camera=…: {}", active.name, cameras.join(", "))
+        format!(
+            "the scene '{}' has no active camera; name one with --set camera=…: {}",
+            active.name,
+            cameras.join(", ")
+        )
     };
     Some(Warning { reason: Reason::CameraMissing, message })
 }
@@ -107,7 +128,8 @@ fn of_camera(file: &BlendFile, scene: &SceneSettings) -> Option<Warning> {
 /// it wrongly, or say something else.
 pub(super) fn version_fits(order: &Order<'_>) -> Result<(), Failure> {
     let Ok(Some(saved)) = blend::version(&order.file) else { return Ok(()) };
-    let Some(here) = order.version.and_then(parse).filter(|_| order.scene.renderer == "blender") else {
+    let Some(here) = order.version.and_then(parse).filter(|_| order.scene.renderer == "blender")
+    else {
         return Ok(());
     };
     if saved.major < here.major || saved.major == here.major && saved.minor <= here.minor {

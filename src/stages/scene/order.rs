@@ -29,10 +29,7 @@ pub(super) struct Order<'a> {
 
 impl<'a> Order<'a> {
     /// What the request asks for, or why this worker cannot do it.
-    pub(super) fn of(
-        request: &'a StageRequest,
-        scene: &'a SceneSettings,
-    ) -> Result<Self, Failure> {
+    pub(super) fn of(request: &'a StageRequest, scene: &'a SceneSettings) -> Result<Self, Failure> {
         let profile = profile(request.workshop.profiles_dir.as_deref(), &scene.renderer)?;
         let programs = &request.workshop.programs;
         let found = programs.iter().find(|found| found.profile == scene.renderer);
@@ -77,7 +74,9 @@ impl<'a> Order<'a> {
                 let template = Template::parse(text).map_err(|error| wrong(error.to_string()))?;
                 let filled = template.fill(|place| self.profile.word(&values, place));
                 arguments.push(filled.map_err(|place| {
-                    wrong(format!("the argument '{text}' needs {place}, and nothing says what that is"))
+                    wrong(format!(
+                        "the argument '{text}' needs {place}, and nothing says what that is"
+                    ))
                 })?);
             }
             if self.profile.program.names.is_empty() && !self.scene.values.contains_key("program") {
@@ -92,9 +91,13 @@ impl<'a> Order<'a> {
             None if self.profile.program.names.is_empty() || named => String::new(),
             None => return Err(self.missing()),
         };
-        let made = self.profile.invocation(&program, &values).map_err(|error| wrong(error.to_string()))?;
+        let made =
+            self.profile.invocation(&program, &values).map_err(|error| wrong(error.to_string()))?;
         if made.program.is_empty() {
-            let why = format!("{} names no program: give its arguments, the program first", self.profile.title);
+            let why = format!(
+                "{} names no program: give its arguments, the program first",
+                self.profile.title
+            );
             return Err(wrong(why));
         }
         Ok(Program {
@@ -109,7 +112,8 @@ impl<'a> Order<'a> {
     fn missing(&self) -> Failure {
         let names = self.profile.program.names.join(" or ");
         let title = &self.profile.title;
-        let why = format!("{title} is not on this worker: install it so that '{names}' is in the path");
+        let why =
+            format!("{title} is not on this worker: install it so that '{names}' is in the path");
         Failure::new(Reason::ProgramMissing, why)
     }
 
@@ -174,7 +178,10 @@ pub(super) fn profile(folder: Option<&Path>, name: &str) -> Result<Arc<Profile>,
         .map_err(|error| Failure::new(Reason::SettingInvalid, error.to_string()))?;
     library.get(name).ok_or_else(|| {
         let known: Vec<&str> = library.names().collect();
-        let why = format!("no renderer profile is called '{name}' on this worker; there are {}", known.join(", "));
+        let why = format!(
+            "no renderer profile is called '{name}' on this worker; there are {}",
+            known.join(", ")
+        );
         Failure::new(Reason::SettingInvalid, why)
     })
 }

@@ -110,7 +110,8 @@ impl Pictures {
     /// Files beside the frames, for programs whose result are files.
     pub fn others(&self) -> Vec<String> {
         let mut names = self.names();
-        names.retain(|name| self.frame_of(name).is_none_or(|frame| !self.good.contains_key(&frame)));
+        names
+            .retain(|name| self.frame_of(name).is_none_or(|frame| !self.good.contains_key(&frame)));
         names
     }
 
@@ -120,7 +121,8 @@ impl Pictures {
 
     fn names(&self) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.folder()) else { return Vec::new() };
-        let files = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+        let files =
+            entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
         let names = files.filter_map(|entry| entry.file_name().into_string().ok());
         let mut names: Vec<String> = names.take(limits::OUTPUTS_PER_JOB).collect();
         names.sort();
@@ -129,7 +131,8 @@ impl Pictures {
 
     /// Where programs write names of their own making, people want to see them.
     fn found(&self) -> String {
-        let strange: Vec<String> = self.names().into_iter().filter(|name| self.frame_of(name).is_none()).collect();
+        let strange: Vec<String> =
+            self.names().into_iter().filter(|name| self.frame_of(name).is_none()).collect();
         match strange.as_slice() {
             [] => String::new(),
             [first, ..] => format!(", but {} other files, the first is {first}", strange.len()),

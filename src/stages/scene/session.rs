@@ -42,8 +42,11 @@ impl Session<'_> {
     pub(super) fn run(&mut self, frames: &FrameList, raw_log: &Path) -> Result<u64, Failure> {
         let command = self.order.command(frames)?;
         self.reporter.log(&shown(&command));
-        let bounds =
-            Bounds { memory_bytes: self.memory_bytes, grace_ms: GRACE_MS, log_bytes: limits::ATTEMPT_LOG_BYTES };
+        let bounds = Bounds {
+            memory_bytes: self.memory_bytes,
+            grace_ms: GRACE_MS,
+            log_bytes: limits::ATTEMPT_LOG_BYTES,
+        };
         let profile = &self.order.profile;
         let mut watch = Watch {
             run: Run::new(profile.clone(), Some(frames.clone())),
@@ -74,7 +77,8 @@ impl Session<'_> {
         }
         verdict.map_err(|failure| {
             let evidence = failure.evidence.map(|line| format!(": {line}")).unwrap_or_default();
-            let used = if ended.how == How::OverMemory { over(self.memory_bytes) } else { String::new() };
+            let used =
+                if ended.how == How::OverMemory { over(self.memory_bytes) } else { String::new() };
             Failure::new(failure.reason, format!("{}{used}{evidence}", failure.message))
         })?;
         Ok(ended.peak_memory_bytes)
@@ -157,7 +161,11 @@ impl Watch<'_, '_> {
 const fn is_counting(event: &Event) -> bool {
     matches!(
         event,
-        Event::FrameShare { .. } | Event::RunShare { .. } | Event::Memory { .. } | Event::Remaining { .. } | Event::Frame { .. }
+        Event::FrameShare { .. }
+            | Event::RunShare { .. }
+            | Event::Memory { .. }
+            | Event::Remaining { .. }
+            | Event::Frame { .. }
     )
 }
 
@@ -179,7 +187,9 @@ fn over(memory_bytes: u64) -> String {
 fn not_run(error: &ProgramError) -> Failure {
     let reason = match error {
         ProgramError::NotFound(_) | ProgramError::NotExecutable { .. } => Reason::ProgramMissing,
-        ProgramError::Log { error, .. } if super::super::failure::is_disk_full(error) => Reason::DiskFull,
+        ProgramError::Log { error, .. } if super::super::failure::is_disk_full(error) => {
+            Reason::DiskFull
+        }
         _ => Reason::Unexpected,
     };
     Failure::new(reason, error.to_string())

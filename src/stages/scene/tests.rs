@@ -1,0 +1,1 @@
+//! Commands that stand in for renderers draw frames here; the real ones are in `tests/suite/`.

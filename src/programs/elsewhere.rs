@@ -55,9 +55,11 @@ pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
     let pid = Pid::from_u32(pid);
     let kind = ProcessRefreshKind::nothing().with_environ(UpdateKind::Always);
     let system = look(ProcessesToUpdate::Some(&[pid]), kind);
-    system.process(pid)?.environ().iter().find_map(|entry| {
-        entry.to_str()?.strip_prefix(name)?.strip_prefix('=').map(str::to_owned)
-    })
+    system
+        .process(pid)?
+        .environ()
+        .iter()
+        .find_map(|entry| entry.to_str()?.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
 }
 
 /// Whether this process surely has no child: not known here.

@@ -90,9 +90,9 @@ pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
     let mut environment = Vec::new();
     let file = File::open(format!("/proc/{pid}/environ")).ok()?;
     file.take(ENVIRONMENT_BYTES).read_to_end(&mut environment).ok()?;
-    let value = environment.split(|byte| *byte == 0).find_map(|entry| {
-        entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
-    })?;
+    let value = environment
+        .split(|byte| *byte == 0)
+        .find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
     String::from_utf8(value.to_vec()).ok()
 }
 

@@ -45,8 +45,7 @@ pub(super) fn start(program: &Program, events: &Events) -> Result<u32, ProgramEr
     }
     command.envs(&program.set);
     command.stdout(writer.try_clone().map_err(failed)?).stderr(writer);
-    let mut child =
-        command.spawn().map_err(|error| ProgramError::from_start(error, program))?;
+    let mut child = command.spawn().map_err(|error| ProgramError::from_start(error, program))?;
     // It holds our writing ends: the pipe must end with the program's.
     drop(command);
     let pid = child.id();

@@ -343,6 +343,14 @@ fn host_child() {
             assert_eq!(tree::end_own().left, 0);
             assert!(!is_alive(pid));
         }
+        "stops" => {
+            let mut first = script("echo ready; exec sleep 1000");
+            let ended = first.run(|_, _| assert_eq!(registry::end_all(EndWhy::Stop), 1));
+            assert_eq!(ended.how, How::Told(EndWhy::Stop));
+            let mut second = script("echo started");
+            assert_eq!(second.run(NOTHING).how, How::Told(EndWhy::Stop));
+            assert!(second.output.is_empty());
+        }
         "twice" => {
             let mut outer = script("echo $$; exec sleep 1000");
             outer.run(|output, end| {
@@ -386,6 +394,11 @@ fn a_host_ends_a_daemon_that_hides_from_everybody() {
 #[test]
 fn a_host_ends_all_that_is_below_it() {
     as_host("sweeps");
+}
+
+#[test]
+fn a_host_that_stops_starts_no_more_programs() {
+    as_host("stops");
 }
 
 #[test]

@@ -55,6 +55,9 @@ pub fn identify(pid: u32) -> Option<Process> {
 /// Kills everything below a process, and leaves the process itself standing still, to be killed
 /// next: as long as it is there, what it adopts stays below it.
 pub fn end_below(root: Process) -> Swept {
+    if !system::row(root.pid).is_some_and(|row| row.process == root && row.alive) {
+        return Swept::default();
+    }
     send(root, Sign::Freeze);
     sweep(|| alive_below(root))
 }

@@ -162,7 +162,6 @@ fn result_of(tx: &Tx<'_>, job: JobId) -> Result<Completion, StoreError> {
         )?
         .query_row([job], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let warnings = from_json(&warnings)?;
-    let report =
-        StageReport { kind, frame_count, warnings, drawn_by, ..StageReport::default() };
+    let report = StageReport { kind, frame_count, warnings, drawn_by, ..StageReport::default() };
     Ok(Completion { outputs, report, pointer_generation: 0 })
 }

@@ -19,6 +19,7 @@ pub mod outputs;
 pub mod logs;
 pub mod agent;
 mod attempt;
+mod gone;
 mod session;
 
 /// Set for children that load Vulkan drivers: without it Mesa's device-choosing layer, which we do

@@ -80,7 +80,7 @@ fn is_alive(pid: u32) -> bool {
 /// Ends a run when as many whole lines were heard.
 fn end_after(lines: usize) -> impl FnMut(&[u8], &EndSignal) {
     move |output, end| {
-        if output.iter().filter(|byte| **byte == b'\n').count() >= lines {
+        if output.split(|byte| *byte == b'\n').count() > lines {
             end.end(EndWhy::Stop);
         }
     }
@@ -273,6 +273,13 @@ fn what_cannot_be_started_says_why() {
     assert!(matches!(&missing, ProgramError::NotFound(_)), "{missing}");
     let plain = error(&|program| program.program = "/etc/passwd".into());
     assert!(matches!(&plain, ProgramError::NotExecutable { .. }), "{plain}");
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text");
+    let mut made = Command::new("sh");
+    made.args(["-c", r#"echo text > "$0"; chmod 755 "$0""#]).arg(&text);
+    assert!(made.status().unwrap().success());
+    let text = error(&|program| program.program.clone_from(&text));
+    assert!(matches!(&text, ProgramError::NotExecutable { .. }), "{text}");
     let nowhere = error(&|program| program.folder = "/no/such/folder".into());
     assert!(matches!(&nowhere, ProgramError::Folder(_)), "{nowhere}");
     let bench = script("exit 0");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::{Epoch, JobId, Stage};
-use crate::stages::fixture::{is_running, request, write_program, write_script};
+use crate::stages::fixture::{is_running, request, write_script};
 use rustix::process::Pid;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -340,7 +340,7 @@ async fn nothing_of_a_program_outlives_its_attempt_not_even_what_hides() {
                 script.replace('$', "\\$"),
                 binary.display()
             ),
-            write_program,
+            crate::stages::fixture::write_program,
         );
         bench.lost_grace = Duration::from_millis(500);
         assert_eq!(stopped_when_ready(&bench, Stop::Lost).await, HostEnd::Stopped(Stop::Lost));

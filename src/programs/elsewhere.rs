@@ -7,7 +7,9 @@ use sysinfo::{
 
 /// Every process.
 pub(super) fn table() -> Table {
-    let system = look(ProcessesToUpdate::All, ProcessRefreshKind::nothing());
+    let Some(system) = look(ProcessesToUpdate::All, ProcessRefreshKind::nothing()) else {
+        return Table::new();
+    };
     let rows = system.processes().values().map(row_of);
     rows.map(|row| (row.process.pid, row)).collect()
 }
@@ -19,7 +21,7 @@ pub(super) fn pids() -> impl Iterator<Item = u32> {
 /// One process, if it is there.
 pub(super) fn row(pid: u32) -> Option<Row> {
     let pid = Pid::from_u32(pid);
-    look(ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing()).process(pid).map(row_of)
+    look_at(pid)?.process(pid).map(row_of)
 }
 
 fn row_of(found: &sysinfo::Process) -> Row {
@@ -33,8 +35,8 @@ fn row_of(found: &sysinfo::Process) -> Row {
 /// Sends a signal to this very process; whether it was sent.
 pub(super) fn send(process: Process, sign: Sign) -> bool {
     let pid = Pid::from_u32(process.pid);
-    let system = look(ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing());
-    let Some(found) = system.process(pid) else { return false };
+    let system = look_at(pid);
+    let Some(found) = system.as_ref().and_then(|system| system.process(pid)) else { return false };
     if row_of(found).process != process {
         return false;
     }
@@ -54,7 +56,7 @@ pub(super) fn memory(_processes: &[Process]) -> (u64, u64) {
 pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
     let pid = Pid::from_u32(pid);
     let kind = ProcessRefreshKind::nothing().with_environ(UpdateKind::Always);
-    let system = look(ProcessesToUpdate::Some(&[pid]), kind);
+    let system = look(ProcessesToUpdate::Some(&[pid]), kind)?;
     system
         .process(pid)?
         .environ()
@@ -70,8 +72,12 @@ pub(super) fn childless() -> bool {
 /// Only an adopting process has dead children that nobody waits for: there is none here.
 pub(super) fn reap(_process: Process) {}
 
-fn look(which: ProcessesToUpdate<'_>, kind: ProcessRefreshKind) -> System {
-    let mut system = System::new();
+fn look_at(pid: Pid) -> Option<System> {
+    look(ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing())
+}
+
+fn look(which: ProcessesToUpdate<'_>, kind: ProcessRefreshKind) -> Option<System> {
+    let mut system = System::new().ok()?;
     system.refresh_processes_specifics(which, true, kind);
-    system
+    Some(system)
 }

@@ -33,9 +33,7 @@ impl Mark {
 
     /// [`Mark::end`] without a second look and without waiting.
     pub fn strike(&self) {
-        for process in alive(&|found| found == self.0) {
-            send(process, Sign::Kill);
-        }
+        send(alive(&|found| found == self.0), Sign::Kill);
     }
 }
 

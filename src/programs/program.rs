@@ -138,6 +138,13 @@ pub enum ProgramError {
     },
 }
 
+/// The system's code for a file that is no program of it; it has no kind of its own.
+#[cfg(unix)]
+const NO_PROGRAM: i32 = rustix::io::Errno::NOEXEC.raw_os_error();
+/// `ERROR_BAD_EXE_FORMAT`.
+#[cfg(not(unix))]
+const NO_PROGRAM: i32 = 193;
+
 impl ProgramError {
     /// What the error of a start means.
     pub(super) fn from_start(error: io::Error, program: &Program) -> Self {
@@ -146,8 +153,7 @@ impl ProgramError {
             _ if !program.folder.is_dir() => Self::Folder(program.folder.clone()),
             io::ErrorKind::NotFound => Self::NotFound(path),
             io::ErrorKind::PermissionDenied => Self::NotExecutable { error, program: path },
-            // ENOEXEC and ERROR_BAD_EXE_FORMAT have no kind of their own.
-            _ if matches!(error.raw_os_error(), Some(8 | 193)) => {
+            _ if error.raw_os_error() == Some(NO_PROGRAM) => {
                 Self::NotExecutable { error, program: path }
             }
             _ => Self::Start { error, program: path },

@@ -19,8 +19,8 @@ use std::time::Duration;
 
 /// Runs a program and waits until it and everything that it has started is gone.
 ///
-/// `hear` gets all output, in order, and what the program takes. While it works the program may have
-/// to wait with its output. `raw_log` gets the same bytes, up to its bound; several programs may
+/// `hear` gets all output, in order, and what the program takes. It must come back soon: while it
+/// works, the program may have to wait with its output, and nothing is measured or ended. `raw_log` gets the same bytes, up to its bound; several programs may
 /// write into one log, one after the other.
 ///
 /// When the program has ended, or `end` is given, or memory runs over its bound, the rest of the tree
@@ -178,7 +178,7 @@ impl Run<'_> {
 
     fn ask(&mut self) {
         let alive = self.tree.alive(&self.registered);
-        alive.into_iter().for_each(|process| send(process, Sign::Ask));
+        send(alive, Sign::Ask);
         self.enter(Phase::Asked);
     }
 
@@ -194,7 +194,7 @@ impl Run<'_> {
             self.enter(Phase::Draining);
             self.pause = Duration::from_millis(DRAIN_MS);
         } else if self.phase == Phase::Killing {
-            alive.into_iter().for_each(|process| send(process, Sign::Kill));
+            send(alive, Sign::Kill);
         } else if self.lasted(self.bounds.grace_ms) {
             self.enter(Phase::Killing);
         }
@@ -232,7 +232,7 @@ impl Drop for Run<'_> {
     fn drop(&mut self) {
         if self.phase != Phase::Draining {
             let alive = self.tree.alive(&self.registered);
-            alive.into_iter().for_each(|process| send(process, Sign::Kill));
+            send(alive, Sign::Kill);
         }
     }
 }

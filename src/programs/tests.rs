@@ -80,7 +80,7 @@ fn is_alive(pid: u32) -> bool {
 /// Ends a run when as many whole lines were heard.
 fn end_after(lines: usize) -> impl FnMut(&[u8], &EndSignal) {
     move |output, end| {
-        if output.iter().filter(|byte| **byte == b'\n').count() >= lines {
+        if output.split(|byte| *byte == b'\n').count() > lines {
             end.end(EndWhy::Stop);
         }
     }
@@ -273,6 +273,13 @@ fn what_cannot_be_started_says_why() {
     assert!(matches!(&missing, ProgramError::NotFound(_)), "{missing}");
     let plain = error(&|program| program.program = "/etc/passwd".into());
     assert!(matches!(&plain, ProgramError::NotExecutable { .. }), "{plain}");
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text");
+    let mut made = Command::new("sh");
+    made.args(["-c", r#"echo text > "$0"; chmod 755 "$0""#]).arg(&text);
+    assert!(made.status().unwrap().success());
+    let text = error(&|program| program.program.clone_from(&text));
+    assert!(matches!(&text, ProgramError::NotExecutable { .. }), "{text}");
     let nowhere = error(&|program| program.folder = "/no/such/folder".into());
     assert!(matches!(&nowhere, ProgramError::Folder(_)), "{nowhere}");
     let bench = script("exit 0");
@@ -343,6 +350,14 @@ fn host_child() {
             assert_eq!(tree::end_own().left, 0);
             assert!(!is_alive(pid));
         }
+        "stops" => {
+            let mut first = script("echo ready; exec sleep 1000");
+            let ended = first.run(|_, _| assert_eq!(registry::end_all(EndWhy::Stop), 1));
+            assert_eq!(ended.how, How::Told(EndWhy::Stop));
+            let mut second = script("echo started");
+            assert_eq!(second.run(NOTHING).how, How::Told(EndWhy::Stop));
+            assert!(second.output.is_empty());
+        }
         "twice" => {
             let mut outer = script("echo $$; exec sleep 1000");
             outer.run(|output, end| {
@@ -386,6 +401,11 @@ fn a_host_ends_a_daemon_that_hides_from_everybody() {
 #[test]
 fn a_host_ends_all_that_is_below_it() {
     as_host("sweeps");
+}
+
+#[test]
+fn a_host_that_stops_starts_no_more_programs() {
+    as_host("stops");
 }
 
 #[test]

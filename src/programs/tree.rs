@@ -55,14 +55,17 @@ pub fn identify(pid: u32) -> Option<Process> {
 /// Kills everything below a process, and leaves the process itself standing still, to be killed
 /// next: as long as it is there, what it adopts stays below it.
 pub fn end_below(root: Process) -> Swept {
-    send(root, Sign::Freeze);
+    if !system::row(root.pid).is_some_and(|row| row.process == root && row.alive) {
+        return Swept::default();
+    }
+    send([root], Sign::Freeze);
     sweep(|| alive_below(root))
 }
 
 /// [`end_below`] without a second look and without waiting.
 pub fn strike_below(root: Process) {
-    send(root, Sign::Freeze);
-    alive_below(root).into_iter().for_each(|process| send(process, Sign::Kill));
+    send([root], Sign::Freeze);
+    send(alive_below(root), Sign::Kill);
 }
 
 /// Kills everything below this process.
@@ -84,15 +87,18 @@ pub(super) fn sweep(mut find: impl FnMut() -> Vec<Process>) -> Swept {
         if found.is_empty() || watch.elapsed() > Duration::from_millis(KILL_MS) {
             return Swept { found: seen.len(), left: found.len() };
         }
-        found.into_iter().for_each(|process| send(process, Sign::Kill));
+        send(found, Sign::Kill);
         std::thread::sleep(Duration::from_millis(LOOK_MS / 5));
     }
 }
 
 /// Never the first process of the system, nor this one.
-pub(super) fn send(process: Process, sign: Sign) {
-    if process.pid > 1 && process.pid != std::process::id() {
-        system::send(process, sign);
+pub(super) fn send(processes: impl IntoIterator<Item = Process>, sign: Sign) {
+    let own = std::process::id();
+    for process in processes {
+        if process.pid > 1 && process.pid != own {
+            system::send(process, sign);
+        }
     }
 }
 

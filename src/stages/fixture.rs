@@ -66,10 +66,16 @@ pub(crate) fn is_running(pid: rustix::process::Pid) -> bool {
     !stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
 }
 
+/// Writes a shell script that reads a request and then does this.
+#[cfg(unix)]
+pub(crate) fn write_script(path: &Path, script: &str) {
+    write_program(path, &format!("read -r request\n{script}"));
+}
+
 /// Writes a shell script that can be started at once. Written by a child: while this process has
 /// the file open, another test's child may inherit it, and the system refuses to start it.
 #[cfg(unix)]
-pub(crate) fn write_script(path: &Path, script: &str) {
+pub(crate) fn write_program(path: &Path, script: &str) {
     use std::io::Write;
     let mut shell = std::process::Command::new("sh")
         .args(["-c", r#"cat > "$0" && chmod 755 "$0""#])
@@ -77,7 +83,7 @@ pub(crate) fn write_script(path: &Path, script: &str) {
         .stdin(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let text = format!("#!/bin/sh\nread -r request\n{script}\n");
+    let text = format!("#!/bin/sh\n{script}\n");
     shell.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     assert!(shell.wait().unwrap().success());
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::Stage;
+use crate::programs::{Bounds, EndSignal, EndWhy, Heard, How, Program, run};
 use crate::stages::fixture::request;
 use crate::stages::{Produced, StageOutput};
 use rustix::process::{Pid, Signal};
@@ -11,6 +12,37 @@ use std::process::{Child, Command, Stdio};
 
 /// What the child does; unset in a normal test run.
 const ROLE: &str = "SAWAH_TEST_HOST";
+
+/// The script that the host runs as a program in the role `renders`.
+const SCRIPT: &str = "SAWAH_TEST_SCRIPT";
+
+/// A stage that runs a program; each of its lines becomes one of the log.
+fn render(reporter: &dyn Reporter) -> StageResult {
+    // The first line is not alone on its line: the harness has begun it.
+    reporter.log("host");
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program {
+        program: "/bin/sh".into(),
+        arguments: vec!["-c".to_owned(), std::env::var(SCRIPT).unwrap()],
+        folder: folder.path().to_owned(),
+        ..Program::default()
+    };
+    let bounds = Bounds { memory_bytes: 0, grace_ms: 60_000, log_bytes: 1 << 20 };
+    let log = folder.path().join("raw.log");
+    let mut text = Vec::new();
+    let ended = run(&program, &bounds, &log, &EndSignal::new(), &mut |heard| {
+        let Heard::Output(bytes) = heard else { return };
+        text.extend_from_slice(bytes);
+        while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = text.drain(..=end).collect();
+            reporter.log(std::str::from_utf8(&line).unwrap().trim_end());
+        }
+    });
+    match ended.unwrap().how {
+        How::Told(EndWhy::Stop) => Ok(StageOutput::default()),
+        how => Err(Failure::new(Reason::Unexpected, format!("{how:?}"))),
+    }
+}
 
 /// Runs as the child of the other tests.
 #[test]
@@ -24,6 +56,7 @@ fn child() {
             let file = Produced { name: "a.png".to_owned(), media_type: "image/png".to_owned() };
             Ok(StageOutput { files: vec![file], ..StageOutput::default() })
         }
+        "renders" => render(reporter),
         "panics" => panic!("no such corner"),
         "allocates" => {
             let bytes = vec![1_u8; 8 << 30];
@@ -40,11 +73,16 @@ fn child() {
 }
 
 fn start(role: &str, memory_bytes: u64) -> Child {
+    start_with(role, memory_bytes, "")
+}
+
+fn start_with(role: &str, memory_bytes: u64, script: &str) -> Child {
     let name = std::thread::current().name().unwrap_or_default().to_owned();
     let (module, _) = name.rsplit_once("::").unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("{module}::child"), "--nocapture", "--test-threads=1"])
         .env(ROLE, role)
+        .env(SCRIPT, script)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -114,4 +152,59 @@ fn the_end_of_standard_input_kills_the_whole_group() {
         !crate::stages::fixture::is_running(pid)
     });
     assert!(gone);
+}
+
+fn next_line(said: &mut impl Iterator<Item = HostMessage>) -> String {
+    let line = said.find_map(|message| match message {
+        HostMessage::Log { line } if line != "host" => Some(line),
+        _ => None,
+    });
+    line.expect("the program says a line")
+}
+
+#[cfg(target_os = "linux")]
+fn is_alive(pid: &str) -> bool {
+    crate::stages::fixture::is_running(Pid::from_raw(pid.parse().unwrap()).unwrap())
+}
+
+/// What a worker's `kill -9` comes to.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_end_of_standard_input_kills_a_daemon_that_hides() {
+    let daemon = "(env -i setsid sh -c 'echo $$; exec /bin/sleep 1000 >/dev/null 2>&1' &)";
+    let mut child = start_with("renders", 0, &format!("trap '' TERM; {daemon}; sleep 1000"));
+    let mut said = messages(&mut child);
+    let pid = next_line(&mut said);
+    assert!(is_alive(&pid));
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().signal(), Some(Signal::KILL.as_raw()));
+    // Killed before the host was: no moment is needed.
+    assert!(!is_alive(&pid));
+}
+
+#[test]
+fn a_stop_line_asks_the_program_and_the_stage_ends_with_what_it_has() {
+    let script =
+        "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 1000 & wait $!; done";
+    let mut child = start_with("renders", 0, script);
+    let mut said = messages(&mut child);
+    assert_eq!(next_line(&mut said), "ready");
+    child.stdin.as_mut().unwrap().write_all(b"stopped\nstop\n").unwrap();
+    let rest: Vec<_> = said.collect();
+    let [HostMessage::Log { line }, HostMessage::Programs { running: 0 }, HostMessage::Done { .. }] =
+        rest.as_slice()
+    else {
+        panic!("{rest:?}")
+    };
+    assert_eq!(line, "saved");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn an_order_is_a_whole_line() {
+    let mut order = Order::default();
+    order.hear(b"a stop\nstopp\nsto");
+    assert_eq!(order.line, b"sto");
+    order.hear(b"rm of a long line that nobody understands");
+    assert!(order.line.len() <= STOP_LINE.len() + 1);
 }

@@ -12,6 +12,7 @@ use super::session::{Session, SessionEnd, pause};
 use super::staging::AttemptFolder;
 use super::transfer::{disk_reason, upload};
 use crate::model::{JobId, Reason, Stage, limits};
+use crate::programs::Mark;
 use crate::protocol::problem::{Problem, ProblemCode};
 use crate::protocol::work::{
     Assignment, CompleteRequest, Completion, FailRequest, Failure, Fence, InputFile,
@@ -210,6 +211,8 @@ impl Attempt {
             request: &self.request,
             temporary: &self.folder.temporary(),
             reporter: self,
+            mark: &Mark::new(worker.work.instance(), self.job(), self.fence.epoch),
+            lost_grace: self.session.lost_grace(),
         };
         match run_host(run, stop).await {
             HostEnd::Done(output) => Ok(output),

@@ -28,6 +28,10 @@ pub const REOPEN_GAP_MS: u64 = 500;
 pub const STOP_WAIT_MS: u64 = 15_000;
 /// How long a worker that ends waits for the answers to its last calls.
 pub const GOODBYE_MS: u64 = 3_000;
+/// How long a stage whose programs were asked to end may take for it.
+pub const STOP_GRACE_MS: u64 = 5_000;
+/// The same where the job is lost; never more than half of the lease's margin.
+pub const LOST_GRACE_MS: u64 = 3_000;
 /// How long a killed process may take to be gone.
 pub const KILL_MS: u64 = 10_000;
 /// How long the output of a killed process is still read.

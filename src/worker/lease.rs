@@ -77,7 +77,7 @@ fn fence(sent: Now, lease_ms: u64) -> u64 {
 }
 
 /// A fifth of the lease, at most [`limits::LEASE_MARGIN_MS`].
-fn margin_ms(lease_ms: u64) -> u64 {
+pub(super) fn margin_ms(lease_ms: u64) -> u64 {
     (lease_ms / 5).min(limits::LEASE_MARGIN_MS)
 }
 

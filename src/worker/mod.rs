@@ -21,6 +21,7 @@ pub mod keep;
 pub mod probe;
 pub mod agent;
 mod attempt;
+mod gone;
 mod session;
 
 /// Set for children that load Vulkan drivers: without it Mesa's device-choosing layer, which we do

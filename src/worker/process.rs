@@ -2,19 +2,24 @@
 //! at the end together with everything that it started.
 
 use super::bounds;
+use super::gone::Kin;
 use super::lines::{Line, Lines, Overlong};
 use super::running::{Stop, StopSignal};
 use crate::model::{Reason, limits};
+use crate::programs::Mark;
+use crate::programs::mark::VARIABLE;
 use crate::protocol::work::{Failure, JobLimits};
-use crate::stages::message::{HOST_LINE_BYTES, HostMessage};
+use crate::stages::message::{HOST_LINE_BYTES, HostMessage, STOP_LINE};
 use crate::stages::{Reporter, StageOutput, StageRequest};
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
 /// What to run.
@@ -28,6 +33,10 @@ pub struct HostRun<'a> {
     pub temporary: &'a Path,
     /// Hears progress and log lines.
     pub reporter: &'a (dyn Reporter + Send + Sync),
+    /// Inherited by everything that the attempt starts.
+    pub mark: &'a Mark,
+    /// How long programs may take to end well when the job is lost.
+    pub lost_grace: Duration,
 }
 
 /// How a stage host ended.
@@ -41,7 +50,8 @@ pub enum HostEnd {
     Stopped(Stop),
 }
 
-/// Runs a host to its end. When this returns, or is dropped, its process group is killed.
+/// Runs a host to its end. When this returns, nothing that it started lives; when it is dropped,
+/// all of it is killed.
 pub async fn run_host(run: HostRun<'_>, stop: &mut StopSignal) -> HostEnd {
     let mut host = match Host::spawn(run) {
         Ok(host) => host,
@@ -57,6 +67,16 @@ pub async fn run_host(run: HostRun<'_>, stop: &mut StopSignal) -> HostEnd {
     };
     let limits = run.request.assignment.limits;
     let ending = host.watch(run.reporter, limits, stop).await;
+    if let Some(grace) = ending.grace(run.lost_grace)
+        && host.heard.programs > 0
+    {
+        let asked = host.ask(run.reporter, grace);
+        tokio::select! {
+            () = asked => {}
+            // Without a lease there is less time, and it began before.
+            () = stop.lost(), if !matches!(ending, Ending::Stopped(Stop::Lost)) => {}
+        }
+    }
     let status = host.end(run.reporter).await;
     match (ending, status) {
         (Ending::Exited, Ok(status)) => host.heard.judge(status, limits),
@@ -90,8 +110,23 @@ enum Ending {
     Unheard(String),
 }
 
+impl Ending {
+    /// How long the programs of a host that ends so may take to end well; none: no time at all.
+    fn grace(&self, lost: Duration) -> Option<Duration> {
+        match self {
+            Self::Exited | Self::Unheard(_) => None,
+            Self::Stopped(Stop::Lost) => Some(lost),
+            Self::Stopped(Stop::Shutdown) | Self::TimeOut | Self::Stalled => {
+                Some(Duration::from_millis(bounds::STOP_GRACE_MS))
+            }
+        }
+    }
+}
+
 struct Host {
     group: Group,
+    /// Makes the host end its programs.
+    stop: Arc<Notify>,
     /// Writes the request, then keeps standard input open: its end would kill the host.
     _stdin: AbortOnDropHandle<()>,
     stdout: Option<Lines<ChildStdout>>,
@@ -99,14 +134,20 @@ struct Host {
     heard: Heard,
 }
 
-/// A process group that dies with this value.
+/// A process group that dies with this value, and all that it has started.
 struct Group {
     child: Box<dyn ChildWrapper>,
     ended: bool,
+    kin: Kin,
+    kin_ended: bool,
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
+        // First those below the host: without it nobody knows them.
+        if !self.kin_ended {
+            self.kin.strike();
+        }
         if !self.ended {
             let _ = self.child.start_kill();
         }
@@ -117,6 +158,8 @@ impl Drop for Group {
 struct Heard {
     done: Option<StageOutput>,
     failed: Option<Failure>,
+    /// Programs that the host runs now.
+    programs: usize,
     stack_overflow: bool,
 }
 
@@ -132,6 +175,7 @@ impl Host {
                 .arg("stage-host")
                 .current_dir(run.temporary)
                 .env_remove("SAWAH_TOKEN")
+                .env(VARIABLE, run.mark.as_str())
                 .env(super::QUIET_VULKAN.0, super::QUIET_VULKAN.1)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
@@ -145,13 +189,18 @@ impl Host {
         command.wrap(process_wrap::tokio::ProcessGroup::leader());
         #[cfg(windows)]
         command.wrap(process_wrap::tokio::JobObject);
-        let mut group = Group { child: command.spawn()?, ended: false };
+        let child = command.spawn()?;
+        let kin = Kin::new(child.id(), run.mark);
+        let mut group = Group { child, ended: false, kin, kin_ended: false };
         let stdin = group.child.stdin().take();
         let stdout = group.child.stdout().take();
         let stderr = group.child.stderr().take();
+        let stop = Arc::new(Notify::new());
+        let feed = feed(stdin, line, Arc::clone(&stop));
         Ok(Self {
             group,
-            _stdin: AbortOnDropHandle::new(tokio::spawn(feed(stdin, line))),
+            stop,
+            _stdin: AbortOnDropHandle::new(tokio::spawn(feed)),
             stdout: stdout.map(|out| Lines::new(out, HOST_LINE_BYTES, Overlong::Refuse)),
             stderr: stderr.map(|err| Lines::new(err, limits::LOG_LINE_BYTES, Overlong::Cut)),
             heard: Heard::default(),
@@ -204,8 +253,19 @@ impl Host {
         }
     }
 
-    /// Kills what is left of the group, waits for the host, and hears its last words.
+    /// Asks the host to end its programs, and hears it until it has ended or the time is over.
+    async fn ask(&mut self, reporter: &(dyn Reporter + Send + Sync), grace: Duration) {
+        self.stop.notify_one();
+        // No bounds but the grace: it is shorter than any of them.
+        let unbounded = JobLimits { timeout_ms: 0, stall_ms: 0, memory_bytes: 0 };
+        let (_switch, mut deaf) = StopSignal::new();
+        let _ = tokio::time::timeout(grace, self.watch(reporter, unbounded, &mut deaf)).await;
+    }
+
+    /// Kills what is left of the group and of all that it has started, waits for the host, and
+    /// hears its last words.
     async fn end(&mut self, reporter: &(dyn Reporter + Send + Sync)) -> io::Result<ExitStatus> {
+        self.group.kin.end_below().await;
         // Fails where nothing is left, which is what we want.
         let _ = self.group.child.start_kill();
         let wait = Duration::from_millis(bounds::KILL_MS);
@@ -213,6 +273,8 @@ impl Host {
             .await
             .unwrap_or_else(|_| Err(io::Error::other("the killed process does not go away")));
         self.group.ended = status.is_ok();
+        self.group.kin.end_marked().await;
+        self.group.kin_ended = true;
         let drain = async {
             while self.stdout.is_some() || self.stderr.is_some() {
                 tokio::select! {
@@ -245,10 +307,13 @@ async fn next<R: tokio::io::AsyncRead + Unpin>(
     Ok(line)
 }
 
-async fn feed(stdin: Option<ChildStdin>, line: Vec<u8>) {
+async fn feed(stdin: Option<ChildStdin>, line: Vec<u8>, stop: Arc<Notify>) {
     let Some(mut stdin) = stdin else { return };
     // A host that does not read its request ends badly, and its end tells why.
     let _ = stdin.write_all(&line).await;
+    let _ = stdin.flush().await;
+    stop.notified().await;
+    let _ = stdin.write_all(format!("{STOP_LINE}\n").as_bytes()).await;
     let _ = stdin.flush().await;
     std::future::pending::<()>().await;
 }
@@ -273,7 +338,7 @@ impl Heard {
             }
             Ok(HostMessage::Log { line }) => reporter.log(&line),
             Ok(HostMessage::Keep { file }) => reporter.keep(file),
-            Ok(HostMessage::Programs { .. }) => {}
+            Ok(HostMessage::Programs { running }) => self.programs = running,
             Ok(HostMessage::Done { output }) => self.done = Some(output),
             Ok(HostMessage::Failed { failure }) => self.failed = Some(failure),
             Err(_) => {

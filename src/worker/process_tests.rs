@@ -1,11 +1,12 @@
 //! Real children: shell scripts play the stage host.
 
 use super::*;
-use crate::model::Stage;
+use crate::model::{Epoch, JobId, Stage};
 use crate::stages::fixture::{is_running, request, write_script};
 use rustix::process::Pid;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
@@ -38,15 +39,25 @@ struct Bench {
     program: PathBuf,
     request: StageRequest,
     ear: Ear,
+    mark: Mark,
+    lost_grace: Duration,
 }
 
 /// A host that first reads its request, then runs `script`.
 fn host(script: &str) -> Bench {
+    bench(script, write_script)
+}
+
+fn bench(script: &str, write: fn(&Path, &str)) -> Bench {
+    static NEXT: AtomicI64 = AtomicI64::new(0);
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("host.sh");
-    write_script(&program, script);
+    write(&program, script);
     let request = request(Stage::Inspect, folder.path(), folder.path());
-    Bench { folder, program, request, ear: Ear::default() }
+    let instance = format!("process-test-{}", std::process::id());
+    let mark = Mark::new(&instance, JobId(NEXT.fetch_add(1, Ordering::Relaxed)), Epoch(1));
+    let lost_grace = Duration::from_mins(1);
+    Bench { folder, program, request, ear: Ear::default(), mark, lost_grace }
 }
 
 impl Bench {
@@ -56,6 +67,8 @@ impl Bench {
             request: &self.request,
             temporary: self.folder.path(),
             reporter: &self.ear,
+            mark: &self.mark,
+            lost_grace: self.lost_grace,
         }
     }
 
@@ -197,4 +210,142 @@ async fn a_dropped_run_kills_the_whole_group() {
         pid = grandchild(&bench.ear) => pid,
     };
     gone(pid).await;
+}
+
+/// A child that left the group and the session.
+#[cfg(target_os = "linux")]
+const DAEMON: &str = "(setsid sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1' &)";
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_child_with_its_own_session_dies_with_the_host_however_it_ends() {
+    // The host goes on when its daemon runs.
+    let daemon = DAEMON.replace("exec", "echo > go; exec");
+    for (end, timeout_ms) in
+        [(DONE, 0), ("exit 3", 0), ("kill -KILL $$", 0), ("exec sleep 1000", 1_000)]
+    {
+        let mut bench = host(&format!("mkfifo go; {daemon}; read -r go <go; {end}"));
+        bench.request.assignment.limits.timeout_ms = timeout_ms;
+        let how = bench.end().await;
+        let pid = grandchild(&bench.ear).await;
+        assert!(!is_running(pid), "{end}: {how:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_child_with_its_own_session_dies_with_a_stop() {
+    for stopped in [Stop::Lost, Stop::Shutdown] {
+        let bench = host(&format!("{DAEMON}; exec sleep 1000"));
+        let (switch, mut stop) = StopSignal::new();
+        let (end, pid) = tokio::join!(run_host(bench.run(), &mut stop), async {
+            let pid = grandchild(&bench.ear).await;
+            switch.send_replace(Some(stopped));
+            pid
+        });
+        assert_eq!(end, HostEnd::Stopped(stopped));
+        assert!(!is_running(pid));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_child_with_its_own_session_dies_with_a_dropped_run() {
+    let bench = host(&format!("{DAEMON}; exec sleep 1000"));
+    let (_switch, mut stop) = StopSignal::new();
+    let pid = tokio::select! {
+        end = run_host(bench.run(), &mut stop) => panic!("{end:?}"),
+        pid = grandchild(&bench.ear) => pid,
+    };
+    gone(pid).await;
+}
+
+/// Runs until the host says `ready`, then stops it.
+async fn stopped_when_ready(bench: &Bench, why: Stop) -> HostEnd {
+    let (switch, mut stop) = StopSignal::new();
+    let (end, ()) = tokio::join!(run_host(bench.run(), &mut stop), async {
+        let mut heard = bench.ear.heard.subscribe();
+        let ready = || bench.ear.lines().iter().any(|line| line == "ready");
+        heard.wait_for(|_| ready()).await.unwrap();
+        switch.send_replace(Some(why));
+    });
+    end
+}
+
+const ORDER: &str = "echo ready; read -r order; echo \"asked: $order\"; exit 1";
+const RUNS: &str = r#"echo '{"type":"programs","running":1}'"#;
+
+#[tokio::test]
+async fn a_host_is_asked_to_stop_while_a_program_runs() {
+    for why in [Stop::Shutdown, Stop::Lost] {
+        let bench = host(&format!("{RUNS}; {ORDER}"));
+        assert_eq!(stopped_when_ready(&bench, why).await, HostEnd::Stopped(why));
+        assert!(bench.ear.lines().contains(&"asked: stop".to_owned()), "{:?}", bench.ear.lines());
+    }
+    let mut late = host(&format!("{RUNS}; {ORDER}"));
+    late.request.assignment.limits.timeout_ms = 500;
+    assert_eq!(late.failure().await.reason, Reason::LimitTime);
+    assert!(late.ear.lines().contains(&"asked: stop".to_owned()));
+}
+
+#[tokio::test]
+async fn a_host_without_a_program_is_killed_at_once() {
+    let over = r#"echo '{"type":"programs","running":0}'"#;
+    for before in ["", RUNS] {
+        let before = if before.is_empty() { String::new() } else { format!("{before}; {over};") };
+        let bench = host(&format!("{before} {ORDER}"));
+        assert_eq!(stopped_when_ready(&bench, Stop::Lost).await, HostEnd::Stopped(Stop::Lost));
+        assert!(!bench.ear.lines().iter().any(|line| line.contains("asked")));
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_does_not_stop_is_killed_after_the_grace() {
+    let mut bench = host(&format!("{RUNS}; echo ready; exec sleep 1000"));
+    bench.lost_grace = Duration::from_millis(50);
+    assert_eq!(stopped_when_ready(&bench, Stop::Lost).await, HostEnd::Stopped(Stop::Lost));
+}
+
+#[tokio::test]
+async fn a_lost_lease_ends_the_grace_of_a_worker_that_ends() {
+    let bench = host(&format!("{RUNS}; echo ready; read -r order; echo asked; exec sleep 1000"));
+    let (switch, mut stop) = StopSignal::new();
+    let watch = crate::clock::Stopwatch::start();
+    let (end, ()) = tokio::join!(run_host(bench.run(), &mut stop), async {
+        let said = |word: &str| bench.ear.lines().iter().any(|line| line == word);
+        let mut heard = bench.ear.heard.subscribe();
+        heard.wait_for(|_| said("ready")).await.unwrap();
+        switch.send_replace(Some(Stop::Shutdown));
+        heard.wait_for(|_| said("asked")).await.unwrap();
+        switch.send_replace(Some(Stop::Lost));
+    });
+    assert_eq!(end, HostEnd::Stopped(Stop::Shutdown));
+    assert!(watch.elapsed() < Duration::from_millis(bounds::STOP_GRACE_MS));
+}
+
+/// The real host with a real program; this test binary plays it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn nothing_of_a_program_outlives_its_attempt_not_even_what_hides() {
+    // The daemon drops its environment, so that only its parents lead to it.
+    let daemon =
+        "(env -i setsid sh -c 'echo pid $$; echo ready; exec /bin/sleep 1000 >/dev/null 2>&1' &)";
+    for deaf in ["", "trap '' TERM;"] {
+        let script = format!("{deaf} {daemon}; while :; do sleep 1000 & wait; done");
+        let binary = std::env::current_exe().unwrap();
+        let mut bench = bench(
+            &format!(
+                "export SAWAH_TEST_HOST=renders SAWAH_TEST_SCRIPT=\"{}\"\nexec '{}' --exact \
+                 stages::host::tests::child --nocapture --test-threads=1",
+                script.replace('$', "\\$"),
+                binary.display()
+            ),
+            crate::stages::fixture::write_program,
+        );
+        bench.lost_grace = Duration::from_millis(500);
+        assert_eq!(stopped_when_ready(&bench, Stop::Lost).await, HostEnd::Stopped(Stop::Lost));
+        let lines = bench.ear.lines();
+        let pid = lines.iter().find_map(|line| line.strip_prefix("pid ")).unwrap();
+        assert!(!is_running(Pid::from_raw(pid.parse().unwrap()).unwrap()), "{lines:?}");
+    }
 }

@@ -35,6 +35,11 @@ impl StopSignal {
         }
     }
 
+    /// Waits until the job is lost, also after another reason to stop.
+    pub async fn lost(&mut self) {
+        let _ = self.0.wait_for(|stop| *stop == Some(Stop::Lost)).await;
+    }
+
     /// Runs `work` unless the attempt must stop before it ends.
     pub async fn guard<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stop> {
         tokio::select! {
@@ -232,6 +237,7 @@ mod tests {
         assert_eq!(stop.stopped().await, Stop::Shutdown);
         running.stop_all(Stop::Lost);
         assert_eq!(stop.stopped().await, Stop::Lost);
+        stop.lost().await;
         drop(one);
         assert_eq!(running.wait_free(1).await, 1);
         assert!(running.add(JobId(2), Epoch(1)).is_none());

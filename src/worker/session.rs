@@ -5,7 +5,7 @@ use super::attempt;
 use super::bounds;
 use super::cache::Cache;
 use super::config::WorkerConfig;
-use super::lease::{Lease, LeaseCheck};
+use super::lease::{Lease, LeaseCheck, margin_ms};
 use super::running::{Running, Stop};
 use super::staging::{self, WorkFolder};
 use crate::model::{Now, SessionId, limits};
@@ -136,6 +136,11 @@ impl Session {
         }
         // The sender lives in `self`.
         let _ = self.proven.subscribe().wait_for(|proven| *proven).await;
+    }
+
+    /// How long a lost attempt may take to end well: it must be gone before its job is handed on.
+    pub(super) fn lost_grace(&self) -> Duration {
+        Duration::from_millis(bounds::LOST_GRACE_MS.min(margin_ms(self.lease_ms) / 2))
     }
 
     fn now(&self) -> Now {

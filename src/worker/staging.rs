@@ -7,6 +7,8 @@
 use super::bounds;
 use super::config::WorkerError;
 use crate::model::{Epoch, JobId, PipelineId};
+use crate::programs::mark;
+use crate::programs::tree::Swept;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -59,6 +61,7 @@ impl WorkFolder {
         let instance = instance(&mut lock)
             .map_err(failed("the work folder's lock file cannot be written", &path))?;
         let folder = Self { root, instance, _lock: lock };
+        folder.end_orphans();
         let staging = folder.root.join(STAGING);
         folder.wipe().map_err(failed("old staging cannot be removed", &staging))?;
         Ok(folder)
@@ -72,6 +75,15 @@ impl WorkFolder {
     /// The folder's random name: the same for every worker that uses it, one after the other.
     pub fn instance(&self) -> &str {
         &self.instance
+    }
+
+    /// The lock is ours: what attempts of this folder left running belongs to nobody.
+    fn end_orphans(&self) {
+        let Swept { found, left } = mark::end_orphans(&self.instance);
+        if found > 0 {
+            let folder = self.root.display();
+            tracing::warn!(found, left, %folder, "processes of an earlier life were ended");
+        }
     }
 
     /// Removes all staging. No attempt may be alive.
@@ -230,6 +242,28 @@ mod tests {
         assert!(two.output().is_dir());
         two.remove().unwrap();
         assert_eq!(fs::read_dir(work.path().join("staging")).unwrap().count(), 0);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn processes_of_an_earlier_life_are_ended_at_the_start() {
+        use crate::programs::Mark;
+        let orphan = |folder: &WorkFolder| {
+            std::process::Command::new("setsid")
+                .args(["sleep", "1000"])
+                .env(mark::VARIABLE, Mark::new(folder.instance(), JobId(1), Epoch(1)).as_str())
+                .spawn()
+                .unwrap()
+        };
+        let works = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [mine, others] = works.each_ref().map(|work| WorkFolder::open(work.path()).unwrap());
+        let (mut my_orphan, mut stranger) = (orphan(&mine), orphan(&others));
+        drop(mine);
+        let _again = WorkFolder::open(works[0].path()).unwrap();
+        assert!(!my_orphan.wait().unwrap().success());
+        assert_eq!(stranger.try_wait().unwrap(), None);
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
     }
 
     #[cfg(unix)]

@@ -64,17 +64,17 @@ impl Dna {
     /// Reads the content of the block.
     pub(super) fn parse(bytes: &[u8], layout: Layout) -> Result<Self, BlendError> {
         let mut cursor = Cursor { bytes, at: 0, layout };
-        cursor.mark(b"SDNA")?;
-        cursor.mark(b"NAME")?;
+        cursor.mark(*b"SDNA")?;
+        cursor.mark(*b"NAME")?;
         let names = cursor.texts()?;
-        cursor.mark(b"TYPE")?;
+        cursor.mark(*b"TYPE")?;
         let type_names = cursor.texts()?;
-        cursor.mark(b"TLEN")?;
+        cursor.mark(*b"TLEN")?;
         let mut types = Vec::with_capacity(type_names.len());
         for name in type_names {
             types.push(Type { name, bytes: cursor.short()?, structure: None });
         }
-        cursor.mark(b"STRC")?;
+        cursor.mark(*b"STRC")?;
         let mut dna = Self { layout, types, structures: Vec::new() };
         let count = cursor.count()?;
         let mut fields_left = bounds::DNA_FIELDS;
@@ -208,12 +208,12 @@ impl Cursor<'_> {
     }
 
     /// The next part begins at a multiple of 4 with its four letters; `SDNA` is not aligned.
-    fn mark(&mut self, mark: &[u8; 4]) -> Result<(), BlendError> {
+    fn mark(&mut self, mark: [u8; 4]) -> Result<(), BlendError> {
         self.take(self.at.next_multiple_of(4) - self.at)?;
-        if self.take(4)? == mark {
+        if self.take(4)? == mark.as_slice() {
             return Ok(());
         }
-        let mark = String::from_utf8_lossy(mark);
+        let mark = String::from_utf8_lossy(&mark);
         Err(BlendError::corrupt(format!("the catalogue of structures (DNA1) has no part {mark}")))
     }
 

@@ -156,7 +156,7 @@ impl Writer {
     /// A block of any bytes.
     pub(super) fn block(&mut self, code: &str, structure: &str, old: u64, n: i64, bytes: &[u8]) {
         let index = STRUCTURES.iter().position(|(name, _)| *name == structure).unwrap_or(0);
-        self.head(code, i64::try_from(bytes.len()).expect("small"), index as i64, old, n);
+        self.head(code, whole(bytes.len()), whole(index), old, n);
         self.bytes.extend(bytes);
     }
 
@@ -193,11 +193,11 @@ impl Writer {
             }
         }
         let at = |list: &[&str], one: &str| list.iter().position(|other| *other == one);
-        let short = |value: usize| self.number(value as i64, 2);
+        let short = |value: usize| self.number(whole(value), 2);
         let mut out = b"SDNA".to_vec();
         for (mark, texts) in [("NAME", &names), ("TYPE", &types)] {
             out.extend(mark.as_bytes());
-            out.extend(self.number(texts.len() as i64, 4));
+            out.extend(self.number(whole(texts.len()), 4));
             out.extend(texts.iter().flat_map(|text| format!("{text}\0").into_bytes()));
             out.resize(out.len().next_multiple_of(4), 0);
         }
@@ -209,7 +209,7 @@ impl Writer {
         }
         out.resize(out.len().next_multiple_of(4), 0);
         out.extend(b"STRC");
-        out.extend(self.number(STRUCTURES.len() as i64, 4));
+        out.extend(self.number(whole(STRUCTURES.len()), 4));
         for (name, fields) in STRUCTURES {
             out.extend(short(at(&types, name).expect("listed")));
             out.extend(short(fields.len()));
@@ -227,6 +227,10 @@ impl Writer {
         self.head("ENDB", 0, 0, 0, 0);
         self.bytes
     }
+}
+
+fn whole(count: usize) -> i64 {
+    i64::try_from(count).expect("small")
 }
 
 fn fields_of(name: &str) -> Option<Fields> {

@@ -153,6 +153,24 @@ fn libraries_whose_content_is_inside_are_not_needed() {
 }
 
 #[test]
+fn parts_are_those_of_their_own_data_block() {
+    let mut file = Writer::new("BLENDER-v304");
+    for (address, name, samples) in [(0x10, "SCa", 5), (0x11, "SCb", 6)] {
+        let scene =
+            [("id.name", Text(name)), ("id.properties", At(1)), ("r.engine", Text("CYCLES"))];
+        file.add("SC", "Scene", address, &scene);
+        // Addresses of parts come again in the next data-block.
+        file.add("DATA", "IDProperty", 1, &[("data.group.first", At(2))]);
+        let group = [("name", Text("cycles")), ("data.group.first", At(3))];
+        file.add("DATA", "IDProperty", 2, &group);
+        let value = [("name", Text("samples")), ("type", Int(1)), ("data.val", Int(samples))];
+        file.add("DATA", "IDProperty", 3, &value);
+    }
+    let samples: Vec<_> = good(&file.finish()).scenes.iter().map(|scene| scene.samples).collect();
+    assert_eq!(samples, [Some(5), Some(6)]);
+}
+
+#[test]
 fn packed_data_counts_paths_from_its_library() {
     let target = |library: Option<&str>, path: &str| {
         let mut reference = references::reference(ReferenceKind::Image, path.into());
@@ -253,6 +271,9 @@ fn what_cannot_be_read_has_its_reason() {
     let mut file = Writer::new("BLENDER-v304");
     file.head("DNA1", 17 << 20, 0, 0, 1);
     refused(&file.bytes, Reason::InputTooLarge, "one block");
+    let mut file = Writer::new("BLENDER17-01v0500");
+    file.head("IM", i64::MAX, 0, 0, 1);
+    refused(&file.bytes, Reason::InputTruncated, "longer than what is left");
     let mut file = Writer::new("BLENDER-v304");
     file.block("SC", "Scene", 1, 1, &[0; 30]);
     refused(&file.finish(), Reason::SceneCorrupt, "Scene is too short");

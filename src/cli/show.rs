@@ -134,7 +134,7 @@ fn attempts(detail: &PipelineDetail, now_ms: i64) -> Table {
 
 fn job_cells(job: &JobDetail) -> [String; 4] {
     let row = &job.job;
-    [row.stage.to_string(), row.chunk.to_string(), row.id.to_string(), row.state.to_string()]
+    [row.stage.to_string(), row.part(), row.id.to_string(), row.state.to_string()]
 }
 
 fn without_attempt(job: &JobDetail) -> Vec<String> {
@@ -171,7 +171,7 @@ fn running(detail: &PipelineDetail) -> Table {
         let quiet_ms = progress.quiet_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));
         table.row([
             row.stage.to_string(),
-            row.chunk.to_string(),
+            row.part(),
             row.id.to_string(),
             row.worker.clone().unwrap_or_default(),
             format!("{:.0} %", progress.percent),

@@ -26,6 +26,7 @@ fn job() -> JobView {
         pipeline: PipelineId(3),
         stage: Stage::Render,
         chunk: Chunk::Frames { first: 1, last: 12 },
+        frames: None,
         queue: "render.preview".to_owned(),
         state: JobState::Succeeded,
         attempt: 2,

@@ -168,8 +168,16 @@ impl ReadModel {
     }
 
     fn job_created(&mut self, event: &Event) {
-        let Change::JobCreated { job, pipeline, stage, chunk, queue, max_attempts, replay_of } =
-            &event.change
+        let Change::JobCreated {
+            job,
+            pipeline,
+            stage,
+            chunk,
+            frames,
+            queue,
+            max_attempts,
+            replay_of,
+        } = &event.change
         else {
             return;
         };
@@ -181,6 +189,7 @@ impl ReadModel {
             pipeline: *pipeline,
             stage: *stage,
             chunk: *chunk,
+            frames: frames.clone(),
             queue: queue.clone(),
             state: JobState::Queued,
             attempt: 0,

@@ -187,6 +187,9 @@ pub fn stages(pipeline: &PipelineView) -> String {
 
 /// `Render still`, or `Ingest` where the job does all of a stage.
 pub fn job_title(job: &JobView) -> String {
+    if let Some(frames) = &job.frames {
+        return format!("{} frames {frames}", stage(job.stage));
+    }
     match job.chunk {
         Chunk::Whole => stage(job.stage).to_owned(),
         part => format!("{} {}", stage(job.stage), chunk(part)),

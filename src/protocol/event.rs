@@ -71,6 +71,9 @@ pub enum Change {
         stage: Stage,
         /// Which part of the stage.
         chunk: Chunk,
+        /// The frames of a scene that it draws.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        frames: Option<String>,
         /// Where it waits.
         queue: String,
         /// Attempts the default policy allows.

@@ -62,6 +62,9 @@ pub struct JobView {
     pub stage: Stage,
     /// Which part of the stage.
     pub chunk: Chunk,
+    /// The frames of a scene that it draws: `101-105`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<String>,
     /// Where it waits: `render.preview`.
     pub queue: String,
     /// Its state.
@@ -88,6 +91,16 @@ pub struct JobView {
     pub created_at_ms: i64,
     /// When it last changed, Unix milliseconds.
     pub updated_at_ms: i64,
+}
+
+impl JobView {
+    /// Its part of the stage, in the scene's own frame numbers where it has some.
+    pub fn part(&self) -> String {
+        match &self.frames {
+            Some(frames) => format!("frames {frames}"),
+            None => self.chunk.to_string(),
+        }
+    }
 }
 
 /// A worker that has a session now.

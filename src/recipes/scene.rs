@@ -2,7 +2,7 @@
 
 use super::SettingError;
 use crate::model::frames::FrameList;
-use crate::model::limits;
+use crate::model::{Chunk, limits};
 use crate::renderers::output::Expect;
 use crate::renderers::placeholder::{Placeholder, ValueKind};
 use crate::renderers::template::Template;
@@ -136,6 +136,15 @@ impl SceneSettings {
     /// The frames; frame 1 where nothing is said.
     pub fn frames(&self) -> FrameList {
         self.frames.clone().unwrap_or_else(FrameList::one)
+    }
+
+    /// The frames of a part of the render stage; none where it is no chunk of frames.
+    pub fn frames_of(&self, chunk: Chunk) -> Option<FrameList> {
+        match chunk {
+            Chunk::Frames { first, last } => self.chunk(first, last),
+            Chunk::Whole => Some(self.frames()),
+            Chunk::Still => None,
+        }
     }
 
     /// The frames of the chunk from `first` to `last`, counted from 1.

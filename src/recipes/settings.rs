@@ -2,7 +2,7 @@
 
 use super::film::{FilmAlpha, FilmCodec, GapPolicy, MovingPicture};
 use super::scene::SceneSettings;
-use crate::model::limits;
+use crate::model::{Chunk, Stage, limits};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -131,6 +131,12 @@ impl Settings {
             .unwrap_or_else(|| toml::Value::String(value.to_owned()));
         table.insert(key.to_owned(), parsed);
         table.try_into().map_err(|error: toml::de::Error| invalid(error.message().to_owned()))
+    }
+
+    /// The frames of a scene that a job draws, for people.
+    pub fn frames_of(&self, stage: Stage, chunk: Chunk) -> Option<String> {
+        let scene = self.scene.as_ref().filter(|_| stage == Stage::Render)?;
+        scene.frames_of(chunk).map(|frames| frames.to_string())
     }
 
     /// Checks every bound.

@@ -95,7 +95,7 @@ pub(super) fn pipeline(db: &Connection, id: PipelineId) -> Result<PipelineRow, S
 }
 
 /// A farm has few recipes and every verb needs one: each thread reads a text once.
-fn known_recipe(text: &str) -> Result<Arc<Recipe>, StoreError> {
+pub(super) fn known_recipe(text: &str) -> Result<Arc<Recipe>, StoreError> {
     thread_local! {
         static KNOWN: RefCell<HashMap<String, Arc<Recipe>>> = RefCell::default();
     }
@@ -224,6 +224,7 @@ pub(super) fn create_job(
             pipeline: pipeline.id,
             stage,
             chunk,
+            frames: pipeline.recipe.settings.frames_of(stage, chunk),
             queue: queue.to_owned(),
             max_attempts,
             replay_of,

@@ -18,7 +18,9 @@ const PIPELINE: &str = "SELECT p.id, a.name, v.version, p.kind, p.recipe_name, p
 
 const JOB: &str = "SELECT j.id, j.pipeline, j.stage, j.chunk, j.queue, j.state, j.attempt, j.epoch,
         s.worker, j.session, j.run_at_ms, j.replay_of, j.created_ms, j.updated_ms,
-        f.reason, f.class, f.message, j.max_attempts
+        f.reason, f.class, f.message, j.max_attempts,
+        CASE WHEN j.queue = 'render.final'
+            THEN (SELECT p.recipe FROM pipeline p WHERE p.id = j.pipeline) END
      FROM job j LEFT JOIN session s ON s.id = j.session
         LEFT JOIN attempt f ON f.job = j.id AND f.epoch = (
             SELECT max(epoch) FROM attempt WHERE job = j.id AND reason IS NOT NULL)";
@@ -193,11 +195,16 @@ fn job_view(row: &Row<'_>) -> rusqlite::Result<JobView> {
         (Some(reason), Some(class), Some(message)) => Some(Failure { reason, class, message }),
         _ => None,
     };
+    let (stage, chunk) = (row.get(2)?, row.get(3)?);
+    let recipe = row.get_ref(18)?.as_str_or_null()?.map(advance::known_recipe);
+    // A recipe that cannot be read shows when its pipeline is.
+    let recipe = recipe.and_then(Result::ok);
     Ok(JobView {
         id: row.get(0)?,
         pipeline: row.get(1)?,
-        stage: row.get(2)?,
-        chunk: row.get(3)?,
+        stage,
+        chunk,
+        frames: recipe.and_then(|recipe| recipe.settings.frames_of(stage, chunk)),
         queue: row.get(4)?,
         state: row.get(5)?,
         attempt: row.get(6)?,

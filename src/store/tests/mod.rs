@@ -12,6 +12,7 @@ mod placement;
 mod admission;
 mod audit_export;
 mod intents;
+mod kept;
 mod webhooks;
 mod sharing;
 mod dead_letters;

@@ -153,6 +153,7 @@ pub(super) fn job(id: i64, pipeline: i64, stage: Stage, part: Chunk, now: JobSta
         pipeline: PipelineId(pipeline),
         stage,
         chunk: part,
+        frames: None,
         queue: format!("{stage}.preview"),
         state: now,
         attempt: u32::from(now != JobState::Queued),

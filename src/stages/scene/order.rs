@@ -5,7 +5,7 @@ use crate::model::Reason;
 use crate::model::frames::{ChunkShape, FrameList};
 use crate::programs::Program;
 use crate::protocol::work::Failure;
-use crate::recipes::SceneSettings;
+use crate::recipes::{SceneSettings, Settings};
 use crate::renderers::placeholder::Placeholder;
 use crate::renderers::template::Template;
 use crate::renderers::{Library, Profile, Unit, Values};
@@ -16,8 +16,7 @@ use std::sync::Arc;
 const SUFFIX: &str = ".png";
 
 /// A scene, the program that draws it, and where its pictures go.
-pub(super) struct Order<'a> {
-    request: &'a StageRequest,
+pub struct Order<'a> {
     pub(super) scene: &'a SceneSettings,
     pub(super) profile: Arc<Profile>,
     program: Option<PathBuf>,
@@ -25,6 +24,10 @@ pub(super) struct Order<'a> {
     pub(super) file: PathBuf,
     /// Folder and name of the pictures, without number and suffix.
     pub(super) out: PathBuf,
+    /// Frames a second.
+    fps: u32,
+    /// Processor threads to use; 0 leaves it to the program.
+    threads: u32,
 }
 
 impl<'a> Order<'a> {
@@ -39,18 +42,36 @@ impl<'a> Order<'a> {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let out = request.output_dir.join("render").join(format!("{}_", plain(&stem)));
         Ok(Self {
-            request,
             scene,
             profile,
             program: found.map(|found| found.path.clone()),
             version: found.and_then(|found| found.version.as_deref()),
             file,
             out,
+            fps: request.assignment.settings.fps,
+            threads: request.workshop.threads,
+        })
+    }
+
+    /// The order as some worker will have it, to show the command before anything is sent.
+    pub fn preview(settings: &'a Settings, profile: Arc<Profile>, file: &Path) -> Option<Self> {
+        let scene = settings.scene.as_ref()?;
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let program = profile.program.names.first().map(PathBuf::from);
+        Some(Self {
+            scene,
+            profile,
+            program,
+            version: None,
+            file: file.to_owned(),
+            out: Path::new("render").join(format!("{}_", plain(&stem))),
+            fps: settings.fps,
+            threads: 0,
         })
     }
 
     /// The frames as the program can be given them at once.
-    pub(super) fn runs(&self, frames: &FrameList) -> Vec<FrameList> {
+    pub fn runs(&self, frames: &FrameList) -> Vec<FrameList> {
         match self.profile.command.unit {
             Unit::List | Unit::Whole => vec![frames.clone()],
             Unit::Frame => frames.chunks(1, ChunkShape::List),
@@ -65,7 +86,7 @@ impl<'a> Order<'a> {
     }
 
     /// The program with the arguments that draw `frames`.
-    pub(super) fn command(&self, frames: &FrameList) -> Result<Program, Failure> {
+    pub fn command(&self, frames: &FrameList) -> Result<Program, Failure> {
         let wrong = |why: String| Failure::new(Reason::ArgumentsInvalid, why);
         let mut values = self.values(frames)?;
         if !self.scene.arguments.is_empty() {
@@ -130,9 +151,9 @@ impl<'a> Order<'a> {
         set(&mut values, Placeholder::Suffix, SUFFIX)?;
         set(&mut values, Placeholder::First, &lowest.to_string())?;
         set(&mut values, Placeholder::Last, &highest.to_string())?;
-        set(&mut values, Placeholder::Fps, &self.request.assignment.settings.fps.to_string())?;
-        if self.request.workshop.threads > 0 {
-            set(&mut values, Placeholder::Threads, &self.request.workshop.threads.to_string())?;
+        set(&mut values, Placeholder::Fps, &self.fps.to_string())?;
+        if self.threads > 0 {
+            set(&mut values, Placeholder::Threads, &self.threads.to_string())?;
         }
         for (key, text) in &self.scene.values {
             if let Some(place) = Placeholder::parse(key) {

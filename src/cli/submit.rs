@@ -6,9 +6,10 @@ use super::{output, wait, words};
 use crate::client::intake::{self, Handover, IntakeError, Item, Preview, SceneOrder};
 use crate::client::{Client, ClientError};
 use crate::model::frames::{Dialect, FrameList};
+use crate::model::paths;
 use crate::model::{AssetName, Name, PipelineStatus, Reason, limits};
 use crate::protocol::submit::{IfFull, SubmitOutcome, Submitted};
-use crate::protocol::view::PipelineDetail;
+use crate::protocol::view::{PipelineDetail, WorkerView};
 use crate::recipes::library::SCENE_RECIPE;
 use clap::Args;
 use serde::Serialize;
@@ -59,6 +60,9 @@ pub(super) struct SubmitArguments {
     /// A file or folder that the scene needs besides; can be given several times
     #[arg(long, value_name = "PATH", help_heading = "Scenes")]
     with: Vec<PathBuf>,
+    /// Read the scene where it lies, on storage that every worker sees; only its bytes are compared
+    #[arg(long, conflicts_with_all = ["root", "with"], help_heading = "Scenes")]
+    in_place: bool,
     /// Arguments for the program; with --renderer command the program comes first
     #[arg(last = true, value_name = "ARGUMENT", allow_hyphen_values = true)]
     arguments: Vec<String>,
@@ -113,6 +117,7 @@ fn scene(arguments: &SubmitArguments) -> Result<(SceneOrder, Option<String>), Cl
         root: arguments.root.clone(),
         with: arguments.with.clone(),
         arguments: arguments.arguments.clone(),
+        in_place: arguments.in_place,
     };
     Ok((order, note))
 }
@@ -223,11 +228,35 @@ fn dry_run(context: &Context, handover: &Handover) -> Result<Exit, CliError> {
     if context.json {
         output::json(&previews)?;
     } else {
+        let workers = if handover.scene.in_place { workers(context) } else { Vec::new() };
         for preview in &previews {
             output::raw(described(preview).as_bytes())?;
+            let at = preview.scene.as_ref().and_then(|scene| scene.at.as_deref());
+            output::raw(places(at, &workers).as_bytes())?;
         }
     }
     Ok(if is_refused { Exit::Failed } else { Exit::Done })
+}
+
+/// The workers of the farm; none where it cannot be asked.
+fn workers(context: &Context) -> Vec<WorkerView> {
+    let asked = context.with_client(|client| async move { Ok(client.workers().await?) });
+    asked.unwrap_or_else(|_| {
+        output::note("The farm does not answer, so what its workers see is not shown");
+        Vec::new()
+    })
+}
+
+/// What each worker calls a scene that stays in its place.
+fn places(at: Option<&str>, workers: &[WorkerView]) -> String {
+    let Some(at) = at else { return String::new() };
+    let line = |worker: &WorkerView| {
+        let can = &worker.capabilities;
+        let here = paths::map(at, &can.paths, &can.os);
+        let here = here.unwrap_or_else(|| "leads nowhere: it is given none of it".to_owned());
+        format!("  on {}   {here}\n", output::one_line(&worker.name))
+    };
+    workers.iter().map(line).collect()
 }
 
 fn described(preview: &Preview) -> String {

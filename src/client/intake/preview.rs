@@ -46,6 +46,9 @@ pub struct ScenePreview {
     pub chunks: u32,
     /// The first job's command.
     pub command: String,
+    /// Where it is read, where it stays in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
 }
 
 /// Looks at everything and sends nothing. Blocks on the disk.
@@ -108,6 +111,7 @@ fn scene(
         frame_count: frames.count(),
         chunks: frames.count().div_ceil(size),
         command: command.map_err(|failure| refused(failure.message))?,
+        at: scene.at.clone(),
     }))
 }
 

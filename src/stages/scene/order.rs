@@ -1,8 +1,8 @@
 //! The command that draws some frames of a scene.
 
 use super::super::StageRequest;
-use crate::model::Reason;
 use crate::model::frames::{ChunkShape, FrameList};
+use crate::model::{Reason, paths};
 use crate::programs::Program;
 use crate::protocol::work::Failure;
 use crate::recipes::{SceneSettings, Settings};
@@ -38,7 +38,10 @@ impl<'a> Order<'a> {
         let found = programs.iter().find(|found| found.profile == scene.renderer);
         let input = &request.assignment.input;
         let source = request.input_dir.join("source");
-        let file = super::super::source::below(&source, &input.main_file)?;
+        let file = match &scene.at {
+            Some(at) => in_place(at, request)?,
+            None => super::super::source::below(&source, &input.main_file)?,
+        };
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let out = request.output_dir.join("render").join(format!("{}_", plain(&stem)));
         Ok(Self {
@@ -163,6 +166,34 @@ impl<'a> Order<'a> {
         values.set_frames(frames.clone());
         Ok(values)
     }
+}
+
+/// Where a scene that stays where it lies is here, checked to be the one that was handed in.
+pub(super) fn in_place(at: &str, request: &StageRequest) -> Result<PathBuf, Failure> {
+    let lost = |why: String| Failure::new(Reason::SceneMissing, why);
+    let here = paths::map(at, &request.workshop.paths, std::env::consts::OS).ok_or_else(|| {
+        lost(format!("{at} leads nowhere on this worker: name its folder under [[worker.paths]]"))
+    })?;
+    let file = PathBuf::from(&here);
+    let input = &request.assignment.input;
+    let submitted = request
+        .assignment
+        .dependencies
+        .iter()
+        .find(|file| file.made_by.is_none() && file.name == input.main_file);
+    let mut hasher = blake3::Hasher::new();
+    let read =
+        std::fs::File::open(&file).and_then(|mut file| std::io::copy(&mut file, &mut hasher));
+    if let Err(error) = read {
+        return Err(lost(format!("the scene cannot be read ({error}), {at} is here {here}")));
+    }
+    let is_same =
+        submitted.is_some_and(|file| *file.checksum.as_bytes() == *hasher.finalize().as_bytes());
+    if is_same {
+        return Ok(file);
+    }
+    let why = format!("the scene was saved again after it was handed in: submit it anew. {here}");
+    Err(Failure::new(Reason::InputChanged, why))
 }
 
 /// The lowest and the highest frame.

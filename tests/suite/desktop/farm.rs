@@ -29,6 +29,7 @@ pub(super) struct Prepared {
     pub(super) orders: Vec<Order>,
     pub(super) notices: Vec<Notice>,
     pub(super) pictures: HashMap<Checksum, Arc<Pixels>>,
+    pub(super) previews: HashMap<Vec<std::path::PathBuf>, Vec<Preview>>,
     pub(super) details: HashMap<PipelineId, Arc<PipelineDetail>>,
     pub(super) logs: HashMap<JobId, Arc<String>>,
 }
@@ -82,6 +83,13 @@ impl FarmView for PreparedFarm {
 
     fn take_notices(&self) -> Vec<Notice> {
         self.with(|farm| std::mem::take(&mut farm.notices))
+    }
+
+    fn preview(&self, draft: &Draft) -> Fetched<Vec<Preview>> {
+        self.with(|farm| match farm.previews.get(&draft.paths) {
+            Some(previews) => Fetched::Ready(Arc::new(previews.clone())),
+            None => Fetched::Pending,
+        })
     }
 
     fn picture(&self, checksum: Checksum) -> Fetched<Pixels> {

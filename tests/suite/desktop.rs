@@ -9,7 +9,7 @@ use eframe::egui::{Key, Modifiers};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use farm::{PreparedFarm, busy, insert, pipeline};
-use sawah::client::live::{Connection, Notice, Order};
+use sawah::client::live::{Connection, Draft, Notice, Order};
 use sawah::desktop::picker::{Chosen, FilePicker, Pick};
 use sawah::desktop::screen::{Dialog, StateFilter, Tab};
 use sawah::desktop::{App, AppParts};

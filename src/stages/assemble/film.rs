@@ -93,12 +93,12 @@ pub(super) fn encode(
         |pipe| film.feed.send(size, pipe),
         |frame| tell(frame.min(frames)),
     );
-    made.and_then(|()| match &programs.ffprobe {
-        Some(ffprobe) => probe::check(ffprobe, &part, frames, f64::from(film.fps)),
-        None => {
-            reporter.log("ffprobe is not installed: the film's frames are not counted");
-            Ok(())
+    made.and_then(|()| {
+        if let Some(ffprobe) = &programs.ffprobe {
+            return probe::check(ffprobe, &part, frames, f64::from(film.fps));
         }
+        reporter.log("ffprobe is not installed: the film's frames are not counted");
+        Ok(())
     })
     .inspect_err(|_| drop(std::fs::remove_file(&part)))?;
     finish(&part, &film.target)

@@ -94,13 +94,13 @@ pub(super) fn run(
         let (sender, lines) = sync_channel(WAITING_LINES);
         let listening = listen(&mut child, sender);
         let heard = hear(&lines, reporter, tell);
-        let fed = match feeder {
+        let given = match feeder {
             Some(Ok(feeder)) => feeder.join().unwrap_or_else(|_| Err(feeder_broke())),
             Some(Err(error)) => Err(failed(error)),
             None => Ok(()),
         };
         listening.map_err(failed)?;
-        fed.map(|()| heard)
+        given.map(|()| heard)
     });
     let status = child.wait().map_err(failed)?;
     outcome(status, &heard?)

@@ -1,6 +1,7 @@
 //! Scenes: frames as renderers write them become films and pictures.
 
 use super::film_tests::pixels;
+use super::gaps::Shown::{Black, Frame};
 use super::tests::{probe, programs};
 use super::*;
 use crate::model::{Checksum, Chunk, Stage};
@@ -40,8 +41,8 @@ fn grey_png(path: &Path, place: usize) {
     write_png(&Picture { width: 64, height: 36, rgba }, path).unwrap();
 }
 
-fn greys(request: &StageRequest, file: &str) -> Vec<u8> {
-    let film = request.output_dir.join(file);
+fn greys(request: &StageRequest, name: &str) -> Vec<u8> {
+    let film = request.output_dir.join(name);
     pixels(&film, &[], 64 * 36).iter().map(|frame| frame[0]).collect()
 }
 
@@ -125,7 +126,6 @@ fn frames_that_were_asked_and_not_made_follow_the_gap_policy() {
     let refused = gaps::plan(&frames, GapPolicy::Fail).unwrap_err();
     assert_eq!(refused.reason, Reason::OutputMissing);
     assert!(refused.message.contains("3 frames are missing: 1,5,7"), "{}", refused.message);
-    use gaps::Shown::{Black, Frame};
     let held = gaps::plan(&frames, GapPolicy::Hold).unwrap();
     assert_eq!(held.shown, [Frame(1), Frame(1), Frame(1), Frame(1), Frame(4)]);
     assert!(held.warning.unwrap().message.contains("repeats the frame before"));

@@ -161,9 +161,13 @@ impl Profile {
         }
         let has_step = self.gaps().any(|gap| gap == Placeholder::Step);
         let fits = match self.command.unit {
-            Unit::List | Unit::Whole => true,
+            Unit::List => true,
             Unit::Frame => frames.count() == 1,
-            Unit::Run => run(frames).is_some_and(|(_, _, step)| has_step || step == 1),
+            // One that is told where to begin goes on from there.
+            Unit::Whole if !self.gaps().any(|gap| gap == Placeholder::Start) => true,
+            Unit::Run | Unit::Whole => {
+                run(frames).is_some_and(|(_, _, step)| has_step || step == 1)
+            }
         };
         let (profile, unit) = (self.name.clone(), self.command.unit.words());
         let frames = frames.to_string();

@@ -97,6 +97,16 @@ pub enum CommandError {
         /// What was asked.
         frames: String,
     },
+    /// The program goes from one frame to the next and leaves none out.
+    #[error(
+        "{profile} takes every frame from the first to the last, and {frames} leaps: ask for a run such as 1-100"
+    )]
+    Leaps {
+        /// Which profile.
+        profile: String,
+        /// What was asked.
+        frames: String,
+    },
     /// The program's command line has no word for such a frame.
     #[error("{profile} cannot be asked for frames below {least}: move the animation up")]
     LowFrame {
@@ -171,7 +181,11 @@ impl Profile {
         };
         let (profile, unit) = (self.name.clone(), self.command.unit.words());
         let frames = frames.to_string();
-        if fits { Ok(()) } else { Err(CommandError::Frames { profile, unit, frames }) }
+        match self.command.unit {
+            _ if fits => Ok(()),
+            Unit::Whole => Err(CommandError::Leaps { profile, frames }),
+            _ => Err(CommandError::Frames { profile, unit, frames }),
+        }
     }
 
     /// Every placeholder of the arguments.

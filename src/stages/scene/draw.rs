@@ -41,7 +41,9 @@ pub fn run(request: &StageRequest, scene: &SceneSettings, reporter: &dyn Reporte
 }
 
 /// Runs in a row that bring no new frame and end an attempt.
-const BARREN_RUNS: u32 = 2;
+const BARREN_RUNS: u32 = 10;
+/// The same while there is no frame at all: then hardly a single one is at fault.
+const FIRST_BARREN_RUNS: u32 = 2;
 
 /// The runs of a program that together draw a chunk.
 struct Runs<'a> {
@@ -80,7 +82,8 @@ impl Runs<'_> {
             let goes_on = failure.class == ErrorClass::Unknown;
             failed = Some(failure);
             barren = if pictures.done() > done { 0 } else { barren + 1 };
-            if !goes_on || barren >= BARREN_RUNS {
+            let most = if pictures.done() > 0 { BARREN_RUNS } else { FIRST_BARREN_RUNS };
+            if !goes_on || barren >= most {
                 break;
             }
             if self.expect == Expect::Frames && self.order.profile.command.unit != Unit::Whole {

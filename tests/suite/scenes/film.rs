@@ -32,7 +32,7 @@ async fn a_film_has_each_frame_that_was_asked_for_or_there_is_none() {
     let cases = vec![
         case("six", "whole", "1-6", whole.clone(), End::Good(&[])),
         case("stops", "gap", "1-8", gap, dead(Reason::ReferenceMissing, &["3 of 8", "frame 4"])),
-        case("leaps", "whole", "1-7x2", whole, dead(Reason::ArgumentsInvalid, &["one run"])),
+        case("leaps", "whole", "1-7x2", whole, dead(Reason::ArgumentsInvalid, &["1-7x2 leaps"])),
     ];
     check_all(&farm, cases).await;
     let six = crate::farm::answer(farm.request(reqwest::Method::GET, "/v1/snapshot")).await.1;

@@ -5,7 +5,7 @@ use crate::events::Events;
 use crate::farm::Farm;
 use crate::kill_worker::{frames_job, until_gone};
 use sawah::model::{JobId, JobState, PipelineId, Reason};
-use sawah::protocol::event::Change;
+use sawah::protocol::event::{Change, Event};
 use sawah::protocol::submit::{CancelReply, Order};
 use std::fs;
 use std::path::Path;
@@ -76,22 +76,33 @@ async fn until_begun(events: &mut Events, pipeline: PipelineId) -> JobId {
 async fn check_gone(place: &Path) {
     for process in noted(place) {
         until_gone(process.pid).await;
+        // The stage host leads one of the groups.
+        until_gone(process.group).await;
         assert!(!process.lives(), "{process:?} is not gone");
     }
 }
 
 #[tokio::test]
 async fn cancel_and_time_limit_leave_no_process_alive() {
-    let time = "timeout_s = 2\n[stages.retry.unknown]\nattempts = 1\n";
+    let time = "timeout_s = 6\n[stages.retry.unknown]\nattempts = 1\n";
     let (farm, _serve) = farm("gone", &[("short", time), ("long", "")]).await;
     let _worker = farm.worker("render-01");
     let mut events = farm.events(0).await;
     let timed = endless(&farm, "timed", "chatter", "short").await;
-    let died = events.until("the end of the time", |event| {
+    let cancelled = endless(&farm, "cancelled", "silent", "long").await;
+
+    until_begun(&mut events, cancelled).await;
+    let order = Order { actor: "operator test".to_owned(), reason: "enough".to_owned() };
+    let path = format!("/v1/pipelines/{cancelled}/cancel");
+    let reply: CancelReply = farm.post(&path, &order).await;
+    assert!(reply.jobs >= 1, "{reply:?}");
+    check_gone(&farm.root().join("cancelled")).await;
+
+    let died = |event: &Event| {
         matches!(event.change, Change::JobChanged { pipeline, to: JobState::FailedTerminal, .. }
             if pipeline == timed)
-    });
-    died.await;
+    };
+    farm.events(0).await.until("the end of the time", died).await;
     for process in noted(&farm.root().join("timed")) {
         assert!(!process.lives(), "{process:?} lives when its end is told");
     }
@@ -99,14 +110,6 @@ async fn cancel_and_time_limit_leave_no_process_alive() {
     let [letter] = letters.as_slice() else { panic!("{letters:#?}") };
     assert_eq!(letter.reason, Reason::LimitTime, "{letter:?}");
     assert!(letter.message.contains("frames were 1-3"), "{letter:?}");
-
-    let cancelled = endless(&farm, "cancelled", "silent", "long").await;
-    until_begun(&mut events, cancelled).await;
-    let order = Order { actor: "operator test".to_owned(), reason: "enough".to_owned() };
-    let path = format!("/v1/pipelines/{cancelled}/cancel");
-    let reply: CancelReply = farm.post(&path, &order).await;
-    assert!(reply.jobs >= 1, "{reply:?}");
-    check_gone(&farm.root().join("cancelled")).await;
 }
 
 #[tokio::test]

@@ -40,8 +40,9 @@ def paint(picture):
     material = bpy.data.materials["Material"]
     texture = material.node_tree.nodes.new("ShaderNodeTexImage")
     texture.image = image
-    shader = material.node_tree.nodes["Principled BSDF"]
-    material.node_tree.links.new(texture.outputs["Color"], shader.inputs["Emission"])
+    output = material.node_tree.nodes["Material Output"]
+    material.node_tree.links.new(texture.outputs["Color"], output.inputs["Surface"])
+    bpy.context.scene.view_settings.view_transform = "Standard"
     image.filepath = "//" + os.path.basename(picture)
 
 

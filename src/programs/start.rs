@@ -43,6 +43,9 @@ pub(super) fn start(program: &Program, events: &Events) -> Result<u32, ProgramEr
     for name in program.remove.iter().filter(|name| *name != mark::VARIABLE) {
         command.env_remove(name);
     }
+    // Some programs believe this and not the system: a shell would set it as well.
+    #[cfg(unix)]
+    command.env("PWD", &program.folder);
     command.envs(&program.set);
     command.stdout(writer.try_clone().map_err(failed)?).stderr(writer);
     let mut child = command.spawn().map_err(|error| ProgramError::from_start(error, program))?;

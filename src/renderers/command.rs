@@ -97,6 +97,16 @@ pub enum CommandError {
         /// What was asked.
         frames: String,
     },
+    /// The program goes from one frame to the next and leaves none out.
+    #[error(
+        "{profile} takes every frame from the first to the last, and {frames} leaps: ask for a run such as 1-100"
+    )]
+    Leaps {
+        /// Which profile.
+        profile: String,
+        /// What was asked.
+        frames: String,
+    },
     /// The program's command line has no word for such a frame.
     #[error("{profile} cannot be asked for frames below {least}: move the animation up")]
     LowFrame {
@@ -161,13 +171,21 @@ impl Profile {
         }
         let has_step = self.gaps().any(|gap| gap == Placeholder::Step);
         let fits = match self.command.unit {
-            Unit::List | Unit::Whole => true,
+            Unit::List => true,
             Unit::Frame => frames.count() == 1,
-            Unit::Run => run(frames).is_some_and(|(_, _, step)| has_step || step == 1),
+            // One that is told where to begin goes on from there.
+            Unit::Whole if !self.gaps().any(|gap| gap == Placeholder::Start) => true,
+            Unit::Run | Unit::Whole => {
+                run(frames).is_some_and(|(_, _, step)| has_step || step == 1)
+            }
         };
         let (profile, unit) = (self.name.clone(), self.command.unit.words());
         let frames = frames.to_string();
-        if fits { Ok(()) } else { Err(CommandError::Frames { profile, unit, frames }) }
+        match self.command.unit {
+            _ if fits => Ok(()),
+            Unit::Whole => Err(CommandError::Leaps { profile, frames }),
+            _ => Err(CommandError::Frames { profile, unit, frames }),
+        }
     }
 
     /// Every placeholder of the arguments.

@@ -71,6 +71,7 @@ placeholders! {
     Camera = "camera", ValueKind::Name, "The camera.";
     Format = "format", ValueKind::Name, "The file format in the program's own word.";
     Codec = "codec", ValueKind::Name, "The codec of a film.";
+    Container = "container", ValueKind::Name, "The container of a film, which is its suffix too: mp4.";
     PixelFormat = "pixel_format", ValueKind::Name, "The pixel format of a film.";
     Layer = "layer", ValueKind::Name, "The render layer.";
     Node = "node", ValueKind::Name, "The node that writes.";

@@ -18,12 +18,17 @@ pub struct LogReader {
 struct Rules {
     profile: Arc<Profile>,
     seen: u64,
+    /// The error of a traceback that has begun: its last line says what it was.
+    traceback: Option<Event>,
 }
+
+/// How Python begins to tell where an error was.
+const TRACEBACK: &str = "Traceback (most recent call last):";
 
 impl LogReader {
     /// A reader at the log's beginning.
     pub fn new(profile: Arc<Profile>) -> Self {
-        Self { lines: Lines::default(), rules: Rules { profile, seen: 0 } }
+        Self { lines: Lines::default(), rules: Rules { profile, seen: 0, traceback: None } }
     }
 
     /// Reads the next bytes.
@@ -39,6 +44,7 @@ impl LogReader {
         let mut events = Vec::new();
         let Self { lines, rules } = self;
         lines.finish(|line| rules.read(line, &mut events));
+        events.extend(rules.traceback.take());
         events
     }
 }
@@ -49,6 +55,7 @@ impl Rules {
         let log = &profile.log;
         let line = log.strip.iter().fold(whole, |line, strip| strip.strip(line)).trim_end();
         self.seen = self.seen.saturating_add(1);
+        self.end_traceback(line, whole, events);
         if self.seen <= limits::RENDERER_LOG_LINES {
             progress(&profile, line, events);
         } else if self.seen == limits::RENDERER_LOG_LINES.saturating_add(1) {
@@ -58,12 +65,13 @@ impl Rules {
             return;
         }
         if let Some((rank, rule)) = first(&log.error, line) {
-            events.push(Event::Error {
-                rank,
-                reason: rule.reason,
-                message: said(rule, line),
-                line: whole.to_owned(),
-            });
+            let (reason, message) = (rule.reason, said(rule, line));
+            let error = Event::Error { rank, reason, message, line: whole.to_owned() };
+            if line.contains(TRACEBACK) {
+                self.traceback = Some(error);
+            } else {
+                events.push(error);
+            }
         } else if let Some((_, rule)) = first(&log.warning, line) {
             events.push(Event::Warning {
                 reason: rule.reason,
@@ -74,6 +82,18 @@ impl Rules {
         if profile.success.as_ref().is_some_and(|rule| rule.pattern.is_match(line)) {
             events.push(Event::Success);
         }
+    }
+}
+
+impl Rules {
+    /// The lines inside a traceback are indented; the first that is not names the error.
+    fn end_traceback(&mut self, line: &str, whole: &str, events: &mut Vec<Event>) {
+        let is_inside = line.starts_with(char::is_whitespace);
+        let Some(mut error) = self.traceback.take_if(|_| !is_inside) else { return };
+        if let Event::Error { line, .. } = &mut error {
+            whole.clone_into(line);
+        }
+        events.push(error);
     }
 }
 

@@ -54,4 +54,8 @@ pub struct SuccessRule {
     pub pattern: Pattern,
     /// Whether a run without it has failed whatever its exit code.
     pub required: bool,
+    /// What it means that the log counts fewer frames than were asked for; none where its count
+    /// says nothing.
+    #[serde(default)]
+    pub counted: Option<Reason>,
 }

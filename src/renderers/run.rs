@@ -124,6 +124,13 @@ impl Run {
         self.counted.max(u32::try_from(self.done.len()).unwrap_or(u32::MAX))
     }
 
+    /// The first frame beyond those that were counted, and how many were asked for.
+    pub(super) fn next_uncounted(&self) -> Option<(i32, u32)> {
+        let frames = self.frames.as_ref()?;
+        let counted = usize::try_from(self.frames_counted()).ok()?;
+        frames.as_slice().get(counted).map(|frame| (*frame, frames.count()))
+    }
+
     /// The frame that began last.
     pub fn current_frame(&self) -> Option<i32> {
         self.current

@@ -141,6 +141,14 @@ fn runs_that_a_program_cannot_be_given_are_refused() {
         assert!(matches!(error, CommandError::Frames { .. }), "{wrong}: {error}");
     }
     assert_eq!(povray.command.padding.file_name("f", 4, 100, ".png"), "f004.png");
+    let film =
+        [(Placeholder::Fps, "24"), (Placeholder::Input, "f_"), (Placeholder::Container, "mp4")];
+    let film = [&texts[..3], &film].concat();
+    let ffmpeg = shipped("ffmpeg");
+    let made = ffmpeg.invocation("ffmpeg", &values("3-6", &film)).unwrap();
+    assert!(made.arguments.windows(2).any(|pair| pair == ["-frames:v", "4"]), "{made:?}");
+    let error = ffmpeg.invocation("ffmpeg", &values("1-9x2", &film)).unwrap_err();
+    assert!(matches!(error, CommandError::Leaps { .. }), "{error}");
 }
 
 #[test]
@@ -213,6 +221,43 @@ fn a_failure_keeps_the_line_that_says_it() {
     let failure = run.verdict(Exit::Code(0)).unwrap_err();
     assert_eq!(failure.message, "the program says that it failed: no cache");
     assert_eq!(failure.evidence.as_deref(), Some("openjd_fail: no cache"));
+}
+
+fn verdict(profile: &str, frames: &str, log: &str, exit: i32) -> Result<(), RunFailure> {
+    let profile = shipped(profile);
+    let mut run = Run::new(Arc::clone(&profile), Some(frames.parse().unwrap()));
+    let mut reader = LogReader::new(profile);
+    reader.push(log.as_bytes()).iter().for_each(|event| run.apply(event));
+    reader.finish().iter().for_each(|event| run.apply(event));
+    run.verdict(Exit::Code(exit))
+}
+
+#[test]
+fn an_error_of_python_is_told_by_the_line_that_names_it() {
+    let head = "Traceback (most recent call last):\n  File \"a.py\", line 1\n    wood()\n";
+    for (profile, log, evidence) in [
+        ("command", format!("{head}ValueError: no wood\nbye\n"), "ValueError: no wood"),
+        ("command", format!("{head}ValueError: no wood"), "ValueError: no wood"),
+        ("command", head.to_owned(), "Traceback (most recent call last):"),
+        (
+            "blender",
+            format!("Error: Python: {head}KeyError: 'wood'\n\nBlender quit\n"),
+            "KeyError: 'wood'",
+        ),
+    ] {
+        let failure = verdict(profile, "1", &log, 0).unwrap_err();
+        assert_eq!(failure.reason, Reason::ScriptError);
+        assert_eq!(failure.evidence.as_deref(), Some(evidence), "{log}");
+    }
+}
+
+#[test]
+fn a_program_that_counts_its_frames_must_have_counted_all() {
+    let log = |count: u32| format!("frame={count}\nprogress=end\n");
+    assert_eq!(verdict("ffmpeg", "3-8", &log(6), 0), Ok(()));
+    let failure = verdict("ffmpeg", "3-8", &log(2), 0).unwrap_err();
+    assert_eq!(failure.reason, Reason::ReferenceMissing);
+    assert!(failure.message.contains("2 of 6 frames") && failure.message.contains("frame 5"));
 }
 
 #[test]

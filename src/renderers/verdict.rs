@@ -61,13 +61,22 @@ impl Run {
     }
 
     fn last_words(&self) -> Result<(), RunFailure> {
-        let required = self.profile.success.as_ref().is_some_and(|rule| rule.required);
-        if !required || self.has_succeeded {
-            return Ok(());
+        let Some(rule) = &self.profile.success else { return Ok(()) };
+        let title = &self.profile.title;
+        if rule.required && !self.has_succeeded {
+            let message = format!("{title} ended with 0 but never said that it was done");
+            return Err(failure(Reason::ProgramUnfinished, message));
         }
-        let message =
-            format!("{} ended with 0 but never said that it was done", self.profile.title);
-        Err(failure(Reason::ProgramUnfinished, message))
+        match (rule.counted, self.next_uncounted()) {
+            (Some(reason), Some((frame, asked))) => {
+                let made = self.frames_counted();
+                let message = format!(
+                    "{title} ended with 0 after {made} of {asked} frames: look for what is missing or broken of frame {frame}"
+                );
+                Err(failure(reason, message))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn by_code(&self, code: i32) -> RunFailure {

@@ -216,9 +216,20 @@ impl Attempt {
         };
         match run_host(run, stop).await {
             HostEnd::Done(output) => Ok(output),
-            HostEnd::Failed(failure) => Err(failure.into()),
+            HostEnd::Failed(failure) => Err(self.with_frames(failure).into()),
             HostEnd::Stopped(stop) => Err(stop.into()),
         }
+    }
+
+    /// What ends a host from outside knows nothing of frames; people want to know which.
+    fn with_frames(&self, mut failure: Failure) -> Failure {
+        let assignment = &self.request.assignment;
+        let ended = [Reason::LimitTime, Reason::LimitStall].contains(&failure.reason);
+        let frames = assignment.settings.frames_of(assignment.stage, assignment.chunk);
+        if let Some(frames) = frames.filter(|_| ended) {
+            failure.message = format!("{}; its frames were {frames}", failure.message);
+        }
+        failure
     }
 
     pub(super) async fn verify(&self, output: StageOutput) -> Result<Vec<Verified>, Failure> {

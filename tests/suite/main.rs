@@ -37,6 +37,7 @@ mod worker_disk;
 mod zombie;
 
 mod samples;
+mod scenes;
 
 #[cfg(feature = "desktop")]
 mod desktop;

@@ -13,6 +13,9 @@ use crate::protocol::work::{Failure, StageReport};
 use crate::recipes::SceneSettings;
 use crate::renderers::Unit;
 use crate::renderers::output::Expect;
+use std::collections::VecDeque;
+use std::io::Write as _;
+use std::path::Path;
 
 /// Draws what the job's chunk asks for.
 pub fn run(request: &StageRequest, scene: &SceneSettings, reporter: &dyn Reporter) -> StageResult {
@@ -31,31 +34,83 @@ pub fn run(request: &StageRequest, scene: &SceneSettings, reporter: &dyn Reporte
     }
     let expect = scene.expect.unwrap_or(order.profile.output.expect);
     let frames = if expect == Expect::Frames { pictures.missing() } else { Some(chunk.clone()) };
-    let mut peak_bytes = 0;
-    let mut failed = None;
-    for part in frames.iter().flat_map(|frames| order.runs(frames)) {
-        let mut session = Session {
-            order: &order,
-            pictures: &mut pictures,
-            reporter,
-            memory_bytes: request.assignment.limits.memory_bytes,
-            expect,
-            total: chunk.count(),
-        };
-        match session.run(&part, &request.output_dir.join("program.log")) {
-            Ok(bytes) => peak_bytes = peak_bytes.max(bytes),
-            Err(failure) => {
-                // Another frame may be drawn where one crashed; what is wrong with the scene or the
-                // machine is wrong for all.
-                let goes_on = failure.class == ErrorClass::Unknown;
-                failed = Some(failure);
-                if !goes_on {
-                    break;
+    let runs = Runs { order: &order, reporter, request, expect, total: chunk.count() };
+    let (failed, peak_bytes) = runs.all(frames, &mut pictures);
+    let failed = failed.map(|failure| unwritable(&order, failure));
+    finish(&order, pictures, expect, failed, peak_bytes)
+}
+
+/// Runs in a row that bring no new frame and end an attempt.
+const BARREN_RUNS: u32 = 10;
+/// The same while there is no frame at all: then hardly a single one is at fault.
+const FIRST_BARREN_RUNS: u32 = 2;
+
+/// The runs of a program that together draw a chunk.
+struct Runs<'a> {
+    order: &'a Order<'a>,
+    reporter: &'a dyn Reporter,
+    request: &'a StageRequest,
+    expect: Expect,
+    total: u32,
+}
+
+impl Runs<'_> {
+    /// Runs the program until each frame had its turn; what failed last, and the most memory taken.
+    fn all(&self, frames: Option<FrameList>, pictures: &mut Pictures) -> (Option<Failure>, u64) {
+        let mut parts: VecDeque<FrameList> =
+            frames.iter().flat_map(|frames| self.order.runs(frames)).collect();
+        let (mut failed, mut peak_bytes, mut barren) = (None, 0, 0);
+        while let Some(part) = parts.pop_front() {
+            let done = pictures.done();
+            let mut session = Session {
+                order: self.order,
+                pictures,
+                reporter: self.reporter,
+                memory_bytes: self.request.assignment.limits.memory_bytes,
+                expect: self.expect,
+                total: self.total,
+            };
+            let failure = match session.run(&part, &self.request.output_dir.join("program.log")) {
+                Ok(bytes) => {
+                    peak_bytes = peak_bytes.max(bytes);
+                    continue;
                 }
+                Err(failure) => failure,
+            };
+            // Another frame may be drawn where one crashed; what is wrong with the scene or the
+            // machine is wrong for all.
+            let goes_on = failure.class == ErrorClass::Unknown;
+            failed = Some(failure);
+            barren = if pictures.done() > done { 0 } else { barren + 1 };
+            let most = if pictures.done() > 0 { BARREN_RUNS } else { FIRST_BARREN_RUNS };
+            if !goes_on || barren >= most {
+                break;
+            }
+            if self.expect == Expect::Frames && self.order.profile.command.unit != Unit::Whole {
+                let rest = behind_the_fault(&part, pictures);
+                let rest = rest.iter().flat_map(|rest| self.order.runs(rest));
+                rest.collect::<Vec<_>>().into_iter().rev().for_each(|run| parts.push_front(run));
             }
         }
+        (failed, peak_bytes)
     }
-    finish(&order, pictures, expect, failed, peak_bytes)
+}
+
+/// What is left of a part whose run ended early, without the frame at which it did.
+fn behind_the_fault(part: &FrameList, pictures: &Pictures) -> Option<FrameList> {
+    let left = part.filtered(|frame| pictures.made(frame).is_none())?;
+    FrameList::new(left.as_slice().get(1..)?.to_vec())
+}
+
+/// A failure's true cause where no picture can be written at all: logs seldom say it clearly.
+fn unwritable(order: &Order<'_>, failure: Failure) -> Failure {
+    let folder = order.out.parent().unwrap_or(Path::new("."));
+    let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| file.write_all(b"x"));
+    let Err(error) = written else { return failure };
+    let full = super::super::failure::is_disk_full(&error);
+    let reason = if full { Reason::DiskFull } else { Reason::OutputUnwritable };
+    let why = "the folder of the pictures cannot be written";
+    Failure::new(reason, format!("{why}: {error}: {}; {}", folder.display(), failure.message))
 }
 
 /// The frames of the job.

@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// The suffix of pictures where the program must be told one and nobody said which.
 const SUFFIX: &str = ".png";
 
+/// The container of films where nobody said which.
+const CONTAINER: &str = "mp4";
+
 /// A scene, the program that draws it, and where its pictures go.
 pub struct Order<'a> {
     pub(super) scene: &'a SceneSettings,
@@ -152,6 +155,7 @@ impl<'a> Order<'a> {
         set(&mut values, Placeholder::OutFolder, utf8(folder)?)?;
         set(&mut values, Placeholder::OutName, &name)?;
         set(&mut values, Placeholder::Suffix, SUFFIX)?;
+        set(&mut values, Placeholder::Container, CONTAINER)?;
         set(&mut values, Placeholder::First, &lowest.to_string())?;
         set(&mut values, Placeholder::Last, &highest.to_string())?;
         set(&mut values, Placeholder::Fps, &self.fps.to_string())?;

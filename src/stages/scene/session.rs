@@ -35,7 +35,12 @@ struct Watch<'a, 'b> {
     lines: Lines,
     seen: BTreeSet<i32>,
     told: (i32, String),
+    /// The last line that was more than progress.
+    last: String,
 }
+
+/// Most of a program's last line that stands in a message, in characters.
+const LAST_WORDS_CHARS: usize = 300;
 
 impl Session<'_> {
     /// Runs the program over `frames`; the most memory that it took.
@@ -54,6 +59,7 @@ impl Session<'_> {
             lines: Lines::default(),
             seen: BTreeSet::new(),
             told: (-1, String::new()),
+            last: String::new(),
             session: self,
         };
         let end = EndSignal::new();
@@ -63,7 +69,7 @@ impl Session<'_> {
             }
         });
         watch.finish();
-        let Watch { run, .. } = watch;
+        let Watch { run, last, .. } = watch;
         let ended = ended.map_err(|error| not_run(&error))?;
         let verdict = run.verdict(exit(ended.how));
         for warning in run.warnings() {
@@ -76,7 +82,10 @@ impl Session<'_> {
             }
         }
         verdict.map_err(|failure| {
-            let evidence = failure.evidence.map(|line| format!(": {line}")).unwrap_or_default();
+            let by_itself = matches!(ended.how, How::Code(_));
+            let last = (by_itself && !last.is_empty()).then(|| format!("its last line: {last}"));
+            let evidence = failure.evidence.or(last);
+            let evidence = evidence.map(|line| format!(": {line}")).unwrap_or_default();
             let used =
                 if ended.how == How::OverMemory { over(self.memory_bytes) } else { String::new() };
             Failure::new(failure.reason, format!("{}{used}{evidence}", failure.message))
@@ -122,6 +131,10 @@ impl Watch<'_, '_> {
         events.extend(self.reader.push(b"\n"));
         if events.is_empty() || !events.iter().all(is_counting) {
             self.session.reporter.log(line);
+            let ignored = &self.session.order.profile.log.ignore;
+            if !ignored.iter().any(|pattern| pattern.is_match(line)) {
+                self.last = line.chars().take(LAST_WORDS_CHARS).collect();
+            }
         }
         events.iter().for_each(|event| self.run.apply(event));
         if self.session.expect == Expect::Frames {

@@ -38,6 +38,12 @@ pub enum Action {
     Type(String),
     /// The recipe for the next submission.
     Recipe(Option<String>),
+    /// The frames of scenes changed.
+    Frames(String),
+    /// The frames of one job changed.
+    Chunk(String),
+    /// The changed settings changed.
+    Settings(String),
     /// Hand in files and folders.
     Submit(Vec<PathBuf>),
     /// Let the system's dialog choose files.

@@ -4,7 +4,7 @@ use super::action::Action;
 use super::app::App;
 use super::picker::{OpenPick, Pick};
 use super::screen::{Dialog, Request, Selection, StateFilter, Tab};
-use crate::client::live::Order;
+use crate::client::live::{Order, has_scene};
 use crate::model::PipelineId;
 use eframe::egui::Context;
 use std::path::PathBuf;
@@ -44,6 +44,9 @@ impl App {
             Action::CloseDialog => self.screen.dialog = None,
             Action::Type(text) => self.screen.typed_paths = text,
             Action::Recipe(recipe) => self.screen.recipe = recipe,
+            Action::Frames(text) => self.screen.frames = text,
+            Action::Chunk(text) => self.screen.chunk = text,
+            Action::Settings(text) => self.screen.settings = text,
             Action::Submit(paths) => self.submit(paths),
             Action::PickFiles => self.pick(Pick::Files),
             Action::PickFolder => self.pick(Pick::Folder),
@@ -133,12 +136,19 @@ impl App {
     }
 
     fn submit(&mut self, paths: Vec<PathBuf>) {
+        let draft = self.screen.draft(paths);
         if self.screen.dialog == Some(Dialog::Submit) {
             self.screen.dialog = None;
         }
-        self.screen.typed_paths.clear();
-        let recipe = self.screen.recipe.clone();
-        self.parts.farm.order(Order::Submit { paths, recipe });
+        for typed in [
+            &mut self.screen.typed_paths,
+            &mut self.screen.frames,
+            &mut self.screen.chunk,
+            &mut self.screen.settings,
+        ] {
+            typed.clear();
+        }
+        self.parts.farm.order(Order::Submit(draft));
     }
 
     fn request(&mut self, request: Request, order: Order) {
@@ -161,7 +171,11 @@ impl App {
         let Some(paths) = self.open_pick.as_ref().and_then(OpenPick::answer) else { return };
         self.open_pick = None;
         self.screen.picking = false;
-        if !paths.is_empty() {
+        if has_scene(&paths) {
+            // What a program will draw is looked at before it is sent.
+            let lines: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+            self.screen.typed_paths = lines.join("\n");
+        } else if !paths.is_empty() {
             self.submit(paths);
         }
     }

@@ -1,9 +1,11 @@
 //! What the window itself remembers: where it is, what is selected, what was asked for.
 
 use super::toasts::Toasts;
+use crate::client::live::Draft;
 use crate::model::{JobId, JobState, PipelineId, PipelineStatus};
 use crate::protocol::view::PipelineDetail;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The four tables.
@@ -178,6 +180,12 @@ pub struct Screen {
     pub typed_paths: String,
     /// The recipe for the next submission; none means the default.
     pub recipe: Option<String>,
+    /// Frames of scenes, as typed.
+    pub frames: String,
+    /// Frames of one job, as typed.
+    pub chunk: String,
+    /// Changed settings, as typed.
+    pub settings: String,
     /// Orders without effect yet, and when each was sent.
     pub requests: BTreeMap<Request, i64>,
     /// A dialog of the system is open.
@@ -194,5 +202,18 @@ impl Screen {
     /// Whether an order waits for its effect.
     pub fn is_requested(&self, request: Request) -> bool {
         self.requests.contains_key(&request)
+    }
+}
+
+impl Screen {
+    /// A submission of these paths with what is typed beside them.
+    pub fn draft(&self, paths: Vec<PathBuf>) -> Draft {
+        Draft {
+            paths,
+            recipe: self.recipe.clone(),
+            frames: self.frames.clone(),
+            chunk: self.chunk.clone(),
+            settings: self.settings.clone(),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What the window asks of a farm. Tests answer with prepared models.
 
-use crate::client::live::{Connection, Fetched, LiveFarm, Notice, Order, Pixels};
+use crate::client::intake::Preview;
+use crate::client::live::{Connection, Draft, Fetched, LiveFarm, Notice, Order, Pixels};
 use crate::client::read_model::ReadModel;
 use crate::model::{Checksum, JobId, PipelineId};
 use crate::protocol::view::PipelineDetail;
@@ -22,6 +23,8 @@ pub trait FarmView: Send {
     fn orders_pending(&self) -> usize;
     /// Notices that came since the last call.
     fn take_notices(&self) -> Vec<Notice>;
+    /// What handing in a draft would do.
+    fn preview(&self, draft: &Draft) -> Fetched<Vec<Preview>>;
     /// A picture from the content store.
     fn picture(&self, checksum: Checksum) -> Fetched<Pixels>;
     /// A pipeline in full.
@@ -57,6 +60,10 @@ impl FarmView for LiveFarm {
 
     fn take_notices(&self) -> Vec<Notice> {
         self.take_notices()
+    }
+
+    fn preview(&self, draft: &Draft) -> Fetched<Vec<Preview>> {
+        self.preview(draft)
     }
 
     fn picture(&self, checksum: Checksum) -> Fetched<Pixels> {

@@ -9,9 +9,10 @@ use super::raw_log::RawLog;
 use super::registry::Registered;
 use super::signal::EndSignal;
 use super::start::{Event, Events, start};
-use super::tree::{Sign, Tree, send};
+use super::tree::{Process, Sign, Tree, send};
 use super::{mark, system};
 use crate::clock::Stopwatch;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -52,6 +53,7 @@ pub fn run(
         looked: Stopwatch::start(),
         pause: Duration::from_millis(FIRST_SAMPLE_MS),
         told_usage: None,
+        asked: BTreeSet::new(),
         status: None,
         how: None,
         piped: true,
@@ -108,6 +110,8 @@ struct Run<'a> {
     pause: Duration,
     /// Since the usage was told last.
     told_usage: Option<Stopwatch>,
+    /// Whom was said to end.
+    asked: BTreeSet<Process>,
     status: Option<io::Result<ExitStatus>>,
     how: Option<How>,
     piped: bool,
@@ -131,6 +135,8 @@ impl Run<'_> {
             }
             Ok(Event::Exited(status)) => {
                 self.status = Some(status);
+                // A process that was being made when it was asked may not have heard it.
+                self.asked.clear();
                 self.look_soon();
             }
             Ok(Event::Told) | Err(_) => {}
@@ -177,9 +183,8 @@ impl Run<'_> {
     }
 
     fn ask(&mut self) {
-        let alive = self.tree.alive(&self.registered);
-        send(alive, Sign::Ask);
         self.enter(Phase::Asked);
+        self.look();
     }
 
     /// While it ends: whether all of it has ended, or must be killed.
@@ -197,6 +202,9 @@ impl Run<'_> {
             send(alive, Sign::Kill);
         } else if self.lasted(self.bounds.grace_ms) {
             self.enter(Phase::Killing);
+        } else {
+            let more = alive.into_iter().filter(|process| self.asked.insert(*process));
+            send(more, Sign::Ask);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::StoreError;
 use super::transition::{JobRow, With, apply, is_loss};
 use super::writer::Tx;
-use super::{advance, dead_letters, flights, quarantine};
+use super::{advance, dead_letters, flights, kept, quarantine};
 use crate::model::{JobState, Reason, Verb, limits};
 use crate::policy::flight;
 use crate::policy::retry::{Decision, History, Policy};
@@ -34,6 +34,10 @@ pub(super) fn end_attempt(
     }
     if flight::is_loss_of_bytes(failure.reason) {
         flights::forget(tx, row.pipeline)?;
+    }
+    // Otherwise the next attempt would name the same lost bytes again.
+    if matches!(failure.reason, Reason::ArtifactMissing | Reason::ArtifactMismatch) {
+        kept::forget(tx, row.id)?;
     }
     let policy = Policy::of(pipeline.recipe.rule(row.stage));
     let history = History { workers_lost, licence_waited_ms: row.licence_waited_ms };

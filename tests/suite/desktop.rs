@@ -9,7 +9,7 @@ use eframe::egui::{Key, Modifiers};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use farm::{PreparedFarm, busy, insert, pipeline};
-use sawah::client::live::{Connection, Notice, Order};
+use sawah::client::live::{Connection, Draft, Notice, Order};
 use sawah::desktop::picker::{Chosen, FilePicker, Pick};
 use sawah::desktop::screen::{Dialog, StateFilter, Tab};
 use sawah::desktop::{App, AppParts};
@@ -217,7 +217,7 @@ fn files_come_in_by_dialog_by_paste_and_by_drop() {
     click(&mut window, "Submit files or a folder…");
     click(&mut window, "Choose files…");
     window.run();
-    let submit = |path: &str| Order::Submit { paths: vec![PathBuf::from(path)], recipe: None };
+    let submit = |path: &str| Order::Submit(Draft::new(vec![PathBuf::from(path)]));
     assert_eq!(farm.orders(), [submit("/picked/dragon.glb")]);
 
     window.key_press_modifiers(Modifiers::COMMAND, Key::O);

@@ -2,17 +2,19 @@
 //! return as notices. Knows no window; it calls a waker when something changed.
 
 mod cache;
+mod draft;
 mod fetch;
 mod orders;
 mod shared;
 
 use super::http::Client;
+use super::intake::Preview;
 use super::read_model::ReadModel;
 use crate::clock::Clock;
 use crate::model::{Checksum, JobId, PipelineId};
 use crate::protocol::view::PipelineDetail;
+pub use draft::{Draft, has_scene};
 use shared::Shared;
-use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio_util::sync::DropGuard;
@@ -37,13 +39,8 @@ pub enum Connection {
 /// What the window may ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
-    /// Hand in these files and folders.
-    Submit {
-        /// Files and folders as dropped.
-        paths: Vec<PathBuf>,
-        /// The recipe; none means the default.
-        recipe: Option<String>,
-    },
+    /// Hand this in.
+    Submit(Draft),
     /// Replay a dead letter.
     Replay {
         /// The job.
@@ -152,6 +149,11 @@ impl LiveFarm {
     /// Notices that came since the last call.
     pub fn take_notices(&self) -> Vec<Notice> {
         self.shared.take_notices()
+    }
+
+    /// What handing in `draft` would do; looked at when it has changed.
+    pub fn preview(&self, draft: &Draft) -> Fetched<Vec<Preview>> {
+        draft::preview(&self.shared, draft)
     }
 
     /// A picture from the content store; fetched once, kept while it fits the cache.

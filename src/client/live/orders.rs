@@ -1,14 +1,13 @@
 //! Carries out what the window asks for, and says what became of it.
 
 use super::shared::Shared;
-use super::{Notice, Order};
+use super::{Draft, Notice, Order};
 use crate::client::error::ClientError;
-use crate::client::intake::{self, Handover, Item};
+use crate::client::intake::{self, Item};
 use crate::model::PipelineId;
 use crate::protocol::dead::{Edit, ReplayOrder};
 use crate::protocol::submit;
 use crate::protocol::submit::SubmitOutcome;
-use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc};
 
@@ -35,7 +34,7 @@ async fn carry_out(shared: &Shared, order: Order) -> Vec<Notice> {
     let by_hand =
         |reason: &str| submit::Order { actor: shared.actor.clone(), reason: reason.to_owned() };
     match order {
-        Order::Submit { paths, recipe } => submit_all(shared, paths, recipe).await,
+        Order::Submit(draft) => submit_all(shared, &draft).await,
         Order::Replay { job } => {
             let row = shared.model().dead_letters.get(&job).map(|letter| letter.pipeline);
             let submit::Order { actor, reason } = by_hand("replayed from the desktop");
@@ -67,10 +66,11 @@ fn one(result: Result<String, ClientError>, pipeline: Option<PipelineId>) -> Vec
     vec![notice]
 }
 
-async fn submit_all(shared: &Shared, paths: Vec<PathBuf>, recipe: Option<String>) -> Vec<Notice> {
-    let mut handover = Handover::new(paths);
-    handover.recipe = recipe;
-    handover.actor.clone_from(&shared.actor);
+async fn submit_all(shared: &Shared, draft: &Draft) -> Vec<Notice> {
+    let handover = match draft.handover(&shared.actor) {
+        Ok(handover) => handover,
+        Err(text) => return vec![Notice { is_error: true, text, pipeline: None }],
+    };
     let items = intake::hand_in(&shared.client, &handover, &|_| {}).await;
     let mut notices: Vec<Notice> = items.iter().map(notice).collect();
     // What went wrong is said first; what went right may be counted.

@@ -1,6 +1,7 @@
 //! What the tasks behind a live view share, and the task that follows the farm.
 
 use super::cache::Cache;
+use super::draft::LastLook;
 use super::{Connection, Notice, Order, Pixels, Waker};
 use crate::client::events::{Follower, Step};
 use crate::client::http::Client;
@@ -57,6 +58,8 @@ pub(super) struct Shared {
     pub(super) pictures: Mutex<Cache<Checksum, Pixels>>,
     pub(super) details: Mutex<Cache<PipelineId, PipelineDetail>>,
     pub(super) logs: Mutex<Cache<JobId, String>>,
+    pub(super) preview: Mutex<LastLook>,
+    pub(super) preview_slot: Arc<Semaphore>,
 }
 
 /// A lock whose holder panicked still holds whole values: each change under it is one step.
@@ -88,6 +91,8 @@ pub(super) fn start(
         pictures: Mutex::new(Cache::new(PICTURE_BYTES, 0)),
         details: Mutex::new(Cache::new(DETAILS, DETAIL_PAUSE_MS)),
         logs: Mutex::new(Cache::new(LOGS, LOG_PAUSE_MS)),
+        preview: Mutex::default(),
+        preview_slot: Arc::new(Semaphore::new(1)),
     });
     shared.spawn(wake(Arc::clone(&shared), waker));
     shared.spawn(follow(Arc::clone(&shared)));

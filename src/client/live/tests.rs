@@ -89,7 +89,7 @@ async fn orders_are_answered_by_notices() {
     let farm = Arc::new(Farm::default());
     let mut desk = Desk::open(serve(Arc::clone(&farm)).await);
     let absent = folder.path().join("absent.stl");
-    desk.live.order(Order::Submit { paths: vec![path, absent], recipe: None });
+    desk.live.order(Order::Submit(Draft::new(vec![path, absent])));
     desk.live.order(Order::Replay { job: JobId(7) });
     let mut notices = Vec::new();
     desk.until(|live| {

@@ -1,16 +1,25 @@
 //! The submit dialog: the system's chooser, or typed and pasted paths.
 
+use crate::client::intake::Preview;
+use crate::client::live::{Fetched, has_scene};
 use crate::desktop::action::{Action, Actions};
 use crate::desktop::frame::FrameContext;
 use crate::desktop::picker::parse_paths;
-use crate::desktop::theme::Tokens;
+use crate::desktop::theme::{Tokens, Tone};
 use crate::desktop::widgets::text;
 use crate::desktop::words;
-use eframe::egui::{Align, ComboBox, Key, Layout, RichText, Role, TextEdit, Ui, WidgetInfo, vec2};
+use eframe::egui::{
+    Align, ComboBox, Key, Label, Layout, RichText, Role, TextEdit, Ui, WidgetInfo, vec2,
+};
+use std::path::PathBuf;
 
 const WIDTH: f32 = 460.0;
 /// Longest text of typed paths.
 const TYPED_CHARS: usize = 64 << 10;
+/// Longest text of one field.
+const FIELD_CHARS: usize = 4_096;
+/// Scenes whose preview is shown.
+const PREVIEWS: usize = 4;
 const DEFAULT_RECIPE: &str = "Default";
 
 /// Draws it.
@@ -19,7 +28,7 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, recipes: &[String], actions: 
     ui.label(RichText::new("Submit").heading());
     text::explanation(
         ui,
-        "Meshes, pictures, or a folder of numbered frames. Side files such as textures come along by themselves. You can also drop them anywhere on the window",
+        "Meshes, pictures, folders of numbered frames, or scenes of a renderer. Side files such as textures come along by themselves. You can also drop them anywhere on the window",
     );
     ui.add_space(4.0);
     ui.horizontal(|ui| {
@@ -43,6 +52,11 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, recipes: &[String], actions: 
     paths_ui(frame, ui, actions);
     if !recipes.is_empty() {
         recipe_ui(frame, ui, recipes, actions);
+    }
+    let paths = parse_paths(&frame.screen.typed_paths);
+    if has_scene(&paths) {
+        scene_ui(frame, ui, actions);
+        preview_ui(frame, ui, paths);
     }
     ui.add_space(8.0);
     buttons_ui(frame, ui, actions);
@@ -84,6 +98,79 @@ fn recipe_ui(frame: &FrameContext<'_>, ui: &mut Ui, recipes: &[String], actions:
         combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Recipe"));
         combo.response.labelled_by(label.id);
     });
+}
+
+/// What is said of scenes: frames, frames of one job, settings.
+fn scene_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
+    ui.add_space(6.0);
+    ui.horizontal(|ui| {
+        let screen = frame.screen;
+        if let Some(text) = field(ui, "Frames", &screen.frames, "as the scene says", 150.0) {
+            actions.push(Action::Frames(text));
+        }
+        if let Some(text) = field(ui, "Frames a job", &screen.chunk, "5", 48.0) {
+            actions.push(Action::Chunk(text));
+        }
+    });
+    if let Some(text) =
+        field(ui, "Settings", &frame.screen.settings, "samples=64 width=1920", 360.0)
+    {
+        actions.push(Action::Settings(text));
+    }
+}
+
+/// A labelled line of text; what it was changed to.
+fn field(ui: &mut Ui, name: &str, now: &str, hint: &str, width: f32) -> Option<String> {
+    ui.horizontal(|ui| {
+        let label = text::muted(ui, name);
+        let mut typed = now.to_owned();
+        let line = TextEdit::singleline(&mut typed)
+            .desired_width(width)
+            .char_limit(FIELD_CHARS)
+            .hint_text(RichText::new(hint).color(Tokens::of(ui).muted));
+        let response = ui.add(line).labelled_by(label.id);
+        response.changed().then_some(typed)
+    })
+    .inner
+}
+
+/// What would be drawn, before anything is sent.
+fn preview_ui(frame: &FrameContext<'_>, ui: &mut Ui, paths: Vec<PathBuf>) {
+    ui.add_space(6.0);
+    match frame.farm.preview(&frame.screen.draft(paths)) {
+        Fetched::Pending => _ = text::muted(ui, "Looking at the scene…"),
+        Fetched::Failed(why) => _ = text::toned(ui, Tone::Dead, why),
+        Fetched::Ready(previews) => {
+            for preview in previews.iter().take(PREVIEWS) {
+                one_preview(ui, preview);
+            }
+            let more = previews.len().saturating_sub(PREVIEWS);
+            if more > 0 {
+                text::muted(ui, format!("and {more} more"));
+            }
+        }
+    }
+}
+
+fn one_preview(ui: &mut Ui, preview: &Preview) {
+    if let Some(why) = &preview.refused {
+        ui.add(Label::new(RichText::new(why).color(Tokens::of(ui).tone(Tone::Dead))).wrap());
+        return;
+    }
+    let asset = preview.asset.as_deref().unwrap_or_default();
+    let files = words::plural(preview.files, "file", "files");
+    text::plain(ui, format!("{asset}: {files}, {}", words::size(preview.size_bytes)));
+    if let Some(scene) = &preview.scene {
+        let frames = words::plural(scene.frame_count as usize, "frame", "frames");
+        let jobs = words::plural(scene.chunks as usize, "job", "jobs");
+        text::small(ui, format!("{}: {frames} ({}) in {jobs}", scene.renderer, scene.frames));
+        let command = Label::new(RichText::new(&scene.command).monospace().small()).truncate();
+        ui.add(command).on_hover_text(&scene.command);
+    }
+    if !preview.missing.is_empty() {
+        let missing = preview.missing.join(", ");
+        text::toned(ui, Tone::Wait, format!("Missing: {missing}"));
+    }
 }
 
 fn buttons_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {

@@ -46,7 +46,7 @@ impl Session<'_> {
     /// Runs the program over `frames`; the most memory that it took.
     pub(super) fn run(&mut self, frames: &FrameList, raw_log: &Path) -> Result<u64, Failure> {
         let command = self.order.command(frames)?;
-        self.reporter.log(&shown(&command));
+        self.reporter.log(&format!("$ {}", command.shown()));
         let bounds = Bounds {
             memory_bytes: self.memory_bytes,
             grace_ms: GRACE_MS,
@@ -206,19 +206,4 @@ fn not_run(error: &ProgramError) -> Failure {
         _ => Reason::Unexpected,
     };
     Failure::new(reason, error.to_string())
-}
-
-/// The command as somebody would type it, to try it by hand.
-fn shown(command: &programs::Program) -> String {
-    let quoted = |text: &str| {
-        let is_plain = |letter: char| letter.is_alphanumeric() || "-_./=:,+%@#".contains(letter);
-        if !text.is_empty() && text.chars().all(is_plain) {
-            text.to_owned()
-        } else {
-            format!("'{}'", text.replace('\'', r"'\''"))
-        }
-    };
-    let mut words = vec![quoted(&command.program.to_string_lossy())];
-    words.extend(command.arguments.iter().map(|text| quoted(text)));
-    format!("$ {}", words.join(" "))
 }

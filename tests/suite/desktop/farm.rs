@@ -1,6 +1,7 @@
 //! A prepared farm: the window's data source with models built by hand, and what it was asked.
 
-use sawah::client::live::{Connection, Fetched, Notice, Order, Pixels};
+use sawah::client::intake::Preview;
+use sawah::client::live::{Connection, Draft, Fetched, Notice, Order, Pixels};
 use sawah::client::read_model::ReadModel;
 use sawah::desktop::view::FarmView;
 use sawah::model::{
@@ -29,6 +30,7 @@ pub(super) struct Prepared {
     pub(super) orders: Vec<Order>,
     pub(super) notices: Vec<Notice>,
     pub(super) pictures: HashMap<Checksum, Arc<Pixels>>,
+    pub(super) previews: HashMap<Vec<std::path::PathBuf>, Vec<Preview>>,
     pub(super) details: HashMap<PipelineId, Arc<PipelineDetail>>,
     pub(super) logs: HashMap<JobId, Arc<String>>,
 }
@@ -82,6 +84,13 @@ impl FarmView for PreparedFarm {
 
     fn take_notices(&self) -> Vec<Notice> {
         self.with(|farm| std::mem::take(&mut farm.notices))
+    }
+
+    fn preview(&self, draft: &Draft) -> Fetched<Vec<Preview>> {
+        self.with(|farm| match farm.previews.get(&draft.paths) {
+            Some(previews) => Fetched::Ready(Arc::new(previews.clone())),
+            None => Fetched::Pending,
+        })
     }
 
     fn picture(&self, checksum: Checksum) -> Fetched<Pixels> {
@@ -192,6 +201,7 @@ pub(super) fn worker(number: u8, name: &str, gpu: Option<&str>, lease_left_ms: u
             slots: 4,
             gpus: gpu.map(str::to_owned).into_iter().collect(),
             programs: vec![Program { name: "ffmpeg".to_owned(), version: "5.1.9".to_owned() }],
+            paths: Vec::new(),
         },
         jobs: Vec::new(),
         opened_at_ms: NOW_MS - 200 * MINUTE_MS,

@@ -36,7 +36,7 @@ pub(super) fn scene_frames(request: &StageRequest) -> Option<SceneFrames> {
 }
 
 /// 101 of `render/hero_0101.exr`, −3 of `render/hero_-0003.exr`.
-fn frame_number(name: &str) -> Option<i32> {
+pub(super) fn frame_number(name: &str) -> Option<i32> {
     let (stem, _) = name.strip_prefix(FOLDER)?.rsplit_once('.')?;
     let (_, number) = stem.rsplit_once('_')?;
     let number = number.trim_start_matches('.');

@@ -4,17 +4,24 @@ use super::film_tests::pixels;
 use super::gaps::Shown::{Black, Frame};
 use super::tests::{probe, programs};
 use super::*;
-use crate::model::{Checksum, Chunk, Stage};
+use crate::model::{Checksum, Chunk, FrameList, Stage};
 use crate::preview::{LinearImage, read_png};
 use crate::protocol::work::InputFile;
-use crate::recipes::{FilmAlpha, FilmCodec, GapPolicy};
+use crate::recipes::{FilmAlpha, FilmCodec, GapPolicy, SceneSettings};
 use crate::stages::assemble::frames::Wanted;
 use crate::stages::formats::write_exr;
 use crate::stages::testing::{Heard, request};
 
 /// A scene whose render made these files; `write` gets each one's path and place from 0.
 fn scene(folder: &Path, names: &[&str], write: impl Fn(&Path, usize)) -> StageRequest {
+    let numbers = names.iter().filter_map(|name| scene::frame_number(&format!("render/{name}")));
+    let scene = SceneSettings {
+        renderer: "blender".to_owned(),
+        frames: FrameList::new(numbers.collect()),
+        ..SceneSettings::default()
+    };
     let settings = Settings {
+        scene: Some(scene),
         still_px: 40,
         thumbnails_px: vec![32, 16],
         film_codec: FilmCodec::Ffv1,

@@ -87,7 +87,7 @@ async fn a_stale_claim_keeps_nothing() {
     let (job, fence) = scene(&farm, &worker).await;
     let stale = Fence { epoch: Epoch(fence.epoch.0 + 1), ..fence.clone() };
     let refused = farm.store.keep(job.job_id, &stale, vec![frame(1)]).await;
-    assert!(matches!(refused, Err(StoreError::Superseded)), "{refused:?}");
+    assert!(matches!(refused, Err(StoreError::Superseded(_))), "{refused:?}");
     farm.store.fail(job.job_id, &fence, broken()).await.unwrap();
     let late = farm.store.keep(job.job_id, &fence, vec![frame(1)]).await;
     assert!(late.is_err(), "a zombie's frames");

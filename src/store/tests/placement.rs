@@ -118,6 +118,7 @@ async fn a_replay_with_other_requirements_runs_where_they_are_met() {
         memory_mib: Some(32 << 10),
         gpu: Some(true),
         programs: Some(["ffmpeg".parse().unwrap()].into()),
+        sees: None,
     };
     let edit = Edit { requires: Some(requires), ..Edit::default() };
     let new = farm.replay_with(dead, edit).await.unwrap();

@@ -36,8 +36,8 @@ pub fn run(request: &StageRequest, scene: &SceneSettings, reporter: &dyn Reporte
     let frames = if expect == Expect::Frames { pictures.missing() } else { Some(chunk.clone()) };
     let runs = Runs { order: &order, reporter, request, expect, total: chunk.count() };
     let (failed, peak_bytes) = runs.all(frames, &mut pictures);
-    let failed = failed.map(|failure| unwritable(&order, failure));
     finish(&order, pictures, expect, failed, peak_bytes)
+        .map_err(|failure| unwritable(&order, failure))
 }
 
 /// Runs in a row that bring no new frame and end an attempt.

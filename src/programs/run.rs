@@ -165,8 +165,15 @@ impl Run<'_> {
         let limit_bytes = self.bounds.memory_bytes;
         let is_over = limit_bytes > 0 && memory_bytes > limit_bytes;
         self.over = if is_over { self.over + 1 } else { 0 };
-        let pause_ms = if limit_bytes > 0 { LIMITED_SAMPLE_MS } else { SAMPLE_MS };
-        self.pause = Duration::from_millis(pause_ms).max(cost.elapsed() * SAMPLE_SHARE);
+        let (often, seldom) =
+            (Duration::from_millis(LIMITED_SAMPLE_MS), Duration::from_millis(SAMPLE_MS));
+        let cost = cost.elapsed() * SAMPLE_SHARE;
+        // A limit must hold on a busy machine too, where measuring seems to cost much.
+        self.pause = match limit_bytes {
+            0 => cost.max(seldom),
+            _ if is_over => often,
+            _ => cost.clamp(often, seldom),
+        };
         self.looked = Stopwatch::start();
         if self.over >= OVER_SAMPLES {
             self.how = Some(How::OverMemory);

@@ -202,9 +202,15 @@ fn a_stop_line_asks_the_program_and_the_stage_ends_with_what_it_has() {
 
 #[test]
 fn an_order_is_a_whole_line() {
+    let (hand, requests) = sync_channel(1);
     let mut order = Order::default();
-    order.hear(b"a stop\nstopp\nsto");
+    order.hear(b"a stop\nstopp\nsto", &hand);
     assert_eq!(order.line, b"sto");
-    order.hear(b"rm of a long line that nobody understands");
+    order.hear(b"rm of a long line that nobody understands", &hand);
     assert!(order.line.len() <= STOP_LINE.len() + 1);
+    order.hear(b"\n{\"a\":", &hand);
+    assert!(requests.try_recv().is_err());
+    order.hear(b"1}\n{\"b\":2}\n", &hand);
+    assert_eq!(requests.try_recv().as_deref(), Ok(&br#"{"a":1}"#[..]));
+    assert!(requests.try_recv().is_err());
 }

@@ -6,7 +6,7 @@ use super::keep::{self, KeepBuffer};
 use super::logs::LogBuffer;
 use super::names::relative_path;
 use super::outputs::{self, Verified};
-use super::process::{HostEnd, HostRun, run_host};
+use super::process::{HostEnd, HostRun, run_host, run_in_pool};
 use super::running::{Slot, Stop, StopSignal};
 use super::session::{Session, SessionEnd, pause};
 use super::staging::AttemptFolder;
@@ -74,6 +74,7 @@ pub(super) fn begin(session: &Arc<Session>, assignment: Assignment, tasks: &Task
                     input_dir: folder.input(),
                     output_dir: folder.output(),
                     workshop: session.worker.workshop.clone(),
+                    stay: None,
                     assignment,
                 };
                 let (log, kept) = (Arc::default(), KeepBuffer::default());
@@ -214,7 +215,13 @@ impl Attempt {
             mark: &Mark::new(worker.work.instance(), self.job(), self.fence.epoch),
             lost_grace: self.session.lost_grace(),
         };
-        match run_host(run, stop).await {
+        let ended = if self.request.may_share() {
+            run_in_pool(run, &worker.hosts, stop).await
+        } else {
+            worker.hosts.make_room(self.session.running.count());
+            run_host(run, stop).await
+        };
+        match ended {
             HostEnd::Done(output) => Ok(output),
             HostEnd::Failed(failure) => Err(failure.into()),
             HostEnd::Stopped(stop) => Err(stop.into()),

@@ -5,6 +5,7 @@ use super::attempt;
 use super::bounds;
 use super::cache::Cache;
 use super::config::WorkerConfig;
+use super::hosts::HostPool;
 use super::lease::{Lease, LeaseCheck, margin_ms};
 use super::running::{Running, Stop};
 use super::staging::{self, WorkFolder};
@@ -22,8 +23,10 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 pub(super) struct Worker {
     pub(super) config: WorkerConfig,
     pub(super) api: Api,
-    pub(super) work: WorkFolder,
+    pub(super) work: Arc<WorkFolder>,
     pub(super) cache: Arc<Cache>,
+    /// Stage hosts that wait for their next attempt.
+    pub(super) hosts: HostPool,
     /// The programs of others that were found.
     pub(super) workshop: Workshop,
     /// An attempt failed for want of room, and no write has succeeded since.
@@ -85,6 +88,7 @@ pub(super) async fn live(
     if tokio::time::timeout(wait, attempts.wait()).await.is_err() {
         tracing::error!(session = %session.id, "attempts do not end: their folders stay");
     }
+    session.worker.hosts.end_all().await;
     drop((beat, guard));
     if end == SessionEnd::Shutdown
         && let Err(error) = session.worker.api.close_session(&session.id).await

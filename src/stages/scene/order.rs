@@ -58,6 +58,40 @@ impl<'a> Order<'a> {
         }
     }
 
+    /// The attempt.
+    pub(super) fn request(&self) -> &'a StageRequest {
+        self.request
+    }
+
+    /// The program that draws `frames` and stays, for a copy of the scene at `file`, and where the
+    /// pictures go in its own words. None where it cannot stay.
+    pub(super) fn warm_command(
+        &self,
+        frames: &FrameList,
+        file: &Path,
+        script: &Path,
+    ) -> Option<(Program, String)> {
+        let program = self.program.as_ref()?.to_str()?;
+        let warm = self.profile.warm.as_ref()?;
+        // The job's own program or arguments are its own business.
+        if !self.scene.arguments.is_empty() || self.scene.values.contains_key("program") {
+            return None;
+        }
+        let mut values = self.values(frames).ok()?;
+        let picture = warm.picture.fill(|place| self.profile.word(&values, place)).ok()?;
+        set(&mut values, Placeholder::Scene, utf8(file).ok()?).ok()?;
+        let mut made = self.profile.warm_invocation(program, &values)?.ok()?;
+        made.arguments.push(script.to_str()?.to_owned());
+        let program = Program {
+            program: made.program.into(),
+            arguments: made.arguments,
+            set: made.set,
+            remove: made.remove,
+            folder: file.parent()?.to_owned(),
+        };
+        Some((program, picture))
+    }
+
     /// Width and height that the pictures must have, where both were asked for.
     pub(super) fn size(&self) -> Option<(u32, u32)> {
         let pixels = |key: &str| self.scene.values.get(key)?.parse().ok();

@@ -3,6 +3,7 @@
 use super::super::Reporter;
 use super::order::Order;
 use super::pictures::Pictures;
+use super::warm;
 use crate::model::frames::FrameList;
 use crate::model::{Reason, limits};
 use crate::programs::{self, Bounds, EndSignal, EndWhy, Heard, How, ProgramError};
@@ -38,8 +39,52 @@ struct Watch<'a, 'b> {
 }
 
 impl Session<'_> {
-    /// Runs the program over `frames`; the most memory that it took.
+    /// Draws `frames`; the most memory that the program took.
     pub(super) fn run(&mut self, frames: &FrameList, raw_log: &Path) -> Result<u64, Failure> {
+        let plan = (self.expect == Expect::Frames)
+            .then(|| warm::Plan::of(self.order, frames, self.total))
+            .flatten();
+        let Some(plan) = plan else {
+            warm::end();
+            return self.run_once(frames, raw_log);
+        };
+        match self.run_warm(plan, frames) {
+            Ok(result) => result,
+            Err(doubt) => {
+                warm::end();
+                let title = &self.order.profile.title;
+                self.reporter
+                    .log(&format!("{title} is started anew, the one kept running: {doubt}"));
+                let missing = self.pictures.missing();
+                let rest = missing.and_then(|missing| {
+                    missing.filtered(|frame| frames.as_slice().contains(&frame))
+                });
+                rest.map_or(Ok(0), |rest| self.run_once(&rest, raw_log))
+            }
+        }
+    }
+
+    /// Has a program that stays draw `frames`. In doubt the missing ones are to be drawn as usual.
+    fn run_warm(
+        &mut self,
+        plan: warm::Plan,
+        frames: &FrameList,
+    ) -> Result<Result<u64, Failure>, warm::Doubt> {
+        let input_dir = &self.order.request().input_dir;
+        let mut watch = Watch::new(self, frames);
+        let drawn = plan.draw(input_dir, frames, &mut |line| watch.line(line));
+        let run = watch.end();
+        match drawn {
+            Ok(peak_bytes) => Ok(self.conclude(&run, frames, How::Code(0)).map(|()| peak_bytes)),
+            Err(doubt) => {
+                frames.as_slice().iter().for_each(|frame| self.look(*frame));
+                Err(doubt)
+            }
+        }
+    }
+
+    /// Runs the program over `frames` from its start to its end.
+    fn run_once(&mut self, frames: &FrameList, raw_log: &Path) -> Result<u64, Failure> {
         let command = self.order.command(frames)?;
         self.reporter.log(&shown(&command));
         let bounds = Bounds {
@@ -47,25 +92,22 @@ impl Session<'_> {
             grace_ms: GRACE_MS,
             log_bytes: limits::ATTEMPT_LOG_BYTES,
         };
-        let profile = &self.order.profile;
-        let mut watch = Watch {
-            run: Run::new(profile.clone(), Some(frames.clone())),
-            reader: LogReader::new(profile.clone()),
-            lines: Lines::default(),
-            seen: BTreeSet::new(),
-            told: (-1, String::new()),
-            session: self,
-        };
+        let mut watch = Watch::new(self, frames);
         let end = EndSignal::new();
         let ended = programs::run(&command, &bounds, raw_log, &end, &mut |heard| {
             if let Heard::Output(bytes) = heard {
                 watch.hear(bytes);
             }
         });
-        watch.finish();
-        let Watch { run, .. } = watch;
+        let run = watch.end();
         let ended = ended.map_err(|error| not_run(&error))?;
-        let verdict = run.verdict(exit(ended.how));
+        self.conclude(&run, frames, ended.how)?;
+        Ok(ended.peak_memory_bytes)
+    }
+
+    /// What a run comes to.
+    fn conclude(&mut self, run: &Run, frames: &FrameList, how: How) -> Result<(), Failure> {
+        let verdict = run.verdict(exit(how));
         for warning in run.warnings() {
             let message = format!("{}: {}", warning.message, warning.evidence);
             self.pictures.warnings.push(Warning { reason: warning.reason, message });
@@ -77,11 +119,9 @@ impl Session<'_> {
         }
         verdict.map_err(|failure| {
             let evidence = failure.evidence.map(|line| format!(": {line}")).unwrap_or_default();
-            let used =
-                if ended.how == How::OverMemory { over(self.memory_bytes) } else { String::new() };
+            let used = if how == How::OverMemory { over(self.memory_bytes) } else { String::new() };
             Failure::new(failure.reason, format!("{}{used}{evidence}", failure.message))
-        })?;
-        Ok(ended.peak_memory_bytes)
+        })
     }
 
     /// Looks at a frame that should be there; what is right is kept at once.
@@ -101,19 +141,33 @@ impl Session<'_> {
     }
 }
 
-impl Watch<'_, '_> {
+impl<'a, 'b> Watch<'a, 'b> {
+    fn new(session: &'b mut Session<'a>, frames: &FrameList) -> Self {
+        let profile = &session.order.profile;
+        Self {
+            run: Run::new(profile.clone(), Some(frames.clone())),
+            reader: LogReader::new(profile.clone()),
+            lines: Lines::default(),
+            seen: BTreeSet::new(),
+            told: (-1, String::new()),
+            session,
+        }
+    }
+
     fn hear(&mut self, bytes: &[u8]) {
         let mut lines = Vec::new();
         self.lines.push(bytes, |line| lines.push(line.to_owned()));
         lines.iter().for_each(|line| self.line(line));
     }
 
-    fn finish(&mut self) {
+    /// Reads the last words.
+    fn end(mut self) -> Run {
         let mut lines = Vec::new();
         self.lines.finish(|line| lines.push(line.to_owned()));
         lines.iter().for_each(|line| self.line(line));
         let events = self.reader.finish();
         events.iter().for_each(|event| self.run.apply(event));
+        self.run
     }
 
     /// One line. What only counts up is progress and stays out of the log.

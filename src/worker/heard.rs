@@ -22,6 +22,11 @@ pub(super) struct Heard {
 }
 
 impl Heard {
+    /// Of the next attempt of a host that runs this many programs.
+    pub(super) fn next(programs: usize) -> Self {
+        Self { programs, ..Self::default() }
+    }
+
     /// One line of standard output; whether it shows that the stage moves.
     pub(super) fn listen(&mut self, line: &str, reporter: &(dyn Reporter + Send + Sync)) -> bool {
         self.anything = true;

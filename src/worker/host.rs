@@ -149,7 +149,7 @@ impl Host {
         }
         self.group.kin.set_attempt(mark);
         // What an idle host keeps running goes on.
-        self.heard = Heard { programs: self.heard.programs, ..Heard::default() };
+        self.heard = Heard::next(self.heard.programs);
         // A host that does not read its request ends badly, and its end tells why.
         let _ = self.feed.send(line);
         Ok(())

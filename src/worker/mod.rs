@@ -26,6 +26,7 @@ pub mod agent;
 mod attempt;
 mod gone;
 mod session;
+pub mod pace;
 
 /// Set for children that load Vulkan drivers: without it Mesa's device-choosing layer, which we do
 /// not need, complains on stderr wherever there is no desktop session.

@@ -9,6 +9,7 @@ pub mod look;
 pub mod media;
 pub mod pictures;
 mod order;
+mod profiles;
 mod session;
 mod warm;
 

@@ -1,6 +1,7 @@
 //! The command that draws some frames of a scene.
 
 use super::super::StageRequest;
+use super::profiles;
 use crate::model::Reason;
 use crate::model::frames::{ChunkShape, FrameList};
 use crate::programs::Program;
@@ -8,7 +9,7 @@ use crate::protocol::work::Failure;
 use crate::recipes::SceneSettings;
 use crate::renderers::placeholder::Placeholder;
 use crate::renderers::template::Template;
-use crate::renderers::{Library, Profile, Unit, Values};
+use crate::renderers::{Profile, Unit, Values};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ pub(super) struct Order<'a> {
 impl<'a> Order<'a> {
     /// What the request asks for, or why this worker cannot do it.
     pub(super) fn of(request: &'a StageRequest, scene: &'a SceneSettings) -> Result<Self, Failure> {
-        let profile = profile(request.workshop.profiles_dir.as_deref(), &scene.renderer)?;
+        let profile = profiles::profile(request.workshop.profiles_dir.as_deref(), &scene.renderer)?;
         let programs = &request.workshop.programs;
         let found = programs.iter().find(|found| found.profile == scene.renderer);
         let input = &request.assignment.input;
@@ -203,19 +204,5 @@ fn utf8(path: &Path) -> Result<&str, Failure> {
     path.to_str().ok_or_else(|| {
         let why = "the worker's folder has a name that is no Unicode: give it another with --work";
         Failure::new(Reason::Unexpected, format!("{why}. {}", path.display()))
-    })
-}
-
-/// The profile with this name, shipped or the user's own on this worker.
-pub(super) fn profile(folder: Option<&Path>, name: &str) -> Result<Arc<Profile>, Failure> {
-    let library = Library::load(folder)
-        .map_err(|error| Failure::new(Reason::SettingInvalid, error.to_string()))?;
-    library.get(name).ok_or_else(|| {
-        let known: Vec<&str> = library.names().collect();
-        let why = format!(
-            "no renderer profile is called '{name}' on this worker; there are {}",
-            known.join(", ")
-        );
-        Failure::new(Reason::SettingInvalid, why)
     })
 }

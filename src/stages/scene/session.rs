@@ -71,6 +71,7 @@ impl Session<'_> {
         frames: &FrameList,
     ) -> Result<Result<u64, Failure>, warm::Doubt> {
         let input_dir = &self.order.request().input_dir;
+        self.reporter.log(&plan.words(&self.order.profile.title));
         let mut watch = Watch::new(self, frames);
         let drawn = plan.draw(input_dir, frames, &mut |line| watch.line(line));
         let run = watch.end();
@@ -250,7 +251,7 @@ fn not_run(error: &ProgramError) -> Failure {
 }
 
 /// The command as somebody would type it, to try it by hand.
-fn shown(command: &programs::Program) -> String {
+pub(super) fn shown(command: &programs::Program) -> String {
     let quoted = |text: &str| {
         let is_plain = |letter: char| letter.is_alphanumeric() || "-_./=:,+%@#".contains(letter);
         if !text.is_empty() && text.chars().all(is_plain) {

@@ -7,6 +7,7 @@
 
 use super::super::Stay;
 use super::order::Order;
+use super::session::shown;
 use crate::model::frames::FrameList;
 use crate::model::{Checksum, limits};
 use crate::programs::{self, Bounds, EndSignal, EndWhy, Heard, Program, mark};
@@ -115,6 +116,15 @@ impl Plan {
         let files = files.map(|file| (file.name.clone(), file.checksum)).collect();
         let key = Key { program, files, memory_bytes: assignment.limits.memory_bytes };
         Some(Self { key, scene_dir, picture, script: (script, text), stay })
+    }
+
+    /// What draws the frames, for people.
+    pub(super) fn words(&self, title: &str) -> String {
+        let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.as_ref().is_some_and(|warm| warm.is_alive() && warm.key == self.key) {
+            return format!("{title} runs already, with this scene");
+        }
+        format!("{}, to stay for the next chunks", shown(&self.key.program))
     }
 
     /// Draws `frames`; `hear` gets what the program writes. The most memory that it took so far.

@@ -167,3 +167,8 @@ async fn guard(
         }
     }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+#[path = "hosts_tests.rs"]
+mod tests;

@@ -4,6 +4,7 @@ use super::context::Context;
 use super::error::CliError;
 use crate::clock::Clock;
 use crate::coordinator::{self, Running};
+use crate::model::PathMapping;
 use crate::worker::{self, WorkerConfig, WorkerError};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -92,6 +93,8 @@ pub(super) struct WorkerPlan {
     pub(super) slots: u32,
     /// The user's own renderer profiles.
     pub(super) profiles_dir: PathBuf,
+    /// What shared folders of other machines are called here.
+    pub(super) paths: Vec<PathMapping>,
 }
 
 /// Works until `stop`.
@@ -111,6 +114,7 @@ pub(super) async fn run_worker(
         slots: plan.slots,
         gpus,
         profiles_dir: Some(plan.profiles_dir),
+        paths: plan.paths,
         stage_host,
         cache_bytes: WorkerConfig::CACHE_BYTES,
         clock,

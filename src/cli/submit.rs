@@ -2,13 +2,15 @@
 
 use super::context::Context;
 use super::error::{CliError, Exit};
-use super::{output, wait};
-use crate::client::intake::{self, Handover, IntakeError, Item, SceneOrder};
+use super::{output, wait, words};
+use crate::client::intake::{self, Handover, IntakeError, Item, Preview, SceneOrder};
 use crate::client::{Client, ClientError};
 use crate::model::frames::{Dialect, FrameList};
+use crate::model::paths;
 use crate::model::{AssetName, Name, PipelineStatus, Reason, limits};
 use crate::protocol::submit::{IfFull, SubmitOutcome, Submitted};
-use crate::protocol::view::PipelineDetail;
+use crate::protocol::view::{PipelineDetail, WorkerView};
+use crate::recipes::library::SCENE_RECIPE;
 use clap::Args;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,6 +60,9 @@ pub(super) struct SubmitArguments {
     /// A file or folder that the scene needs besides; can be given several times
     #[arg(long, value_name = "PATH", help_heading = "Scenes")]
     with: Vec<PathBuf>,
+    /// Read the scene where it lies, on storage that every worker sees; only its bytes are compared
+    #[arg(long, conflicts_with_all = ["root", "with"], help_heading = "Scenes")]
+    in_place: bool,
     /// Arguments for the program; with --renderer command the program comes first
     #[arg(last = true, value_name = "ARGUMENT", allow_hyphen_values = true)]
     arguments: Vec<String>,
@@ -83,6 +88,9 @@ pub(super) struct SubmitArguments {
     /// Numbered pictures stay single assets
     #[arg(long)]
     separate: bool,
+    /// Show frames, jobs, files and the command, and send nothing
+    #[arg(long, conflicts_with = "wait")]
+    dry_run: bool,
     /// Wait until everything has ended; exit code 1 if something became a dead letter
     #[arg(long)]
     wait: bool,
@@ -109,6 +117,7 @@ fn scene(arguments: &SubmitArguments) -> Result<(SceneOrder, Option<String>), Cl
         root: arguments.root.clone(),
         with: arguments.with.clone(),
         arguments: arguments.arguments.clone(),
+        in_place: arguments.in_place,
     };
     Ok((order, note))
 }
@@ -169,6 +178,9 @@ pub(super) fn run(context: &Context, arguments: SubmitArguments) -> Result<Exit,
         renderers: Arc::new(context.renderers()?),
         ..Handover::new(arguments.files)
     };
+    if arguments.dry_run {
+        return dry_run(context, &handover);
+    }
     context.with_client(|client| async move {
         let is_watched = std::io::stderr().is_terminal();
         let progress = |text: &str| {
@@ -201,6 +213,76 @@ pub(super) fn run(context: &Context, arguments: SubmitArguments) -> Result<Exit,
         }
         Ok(exit)
     })
+}
+
+/// Shows what would be handed in.
+fn dry_run(context: &Context, handover: &Handover) -> Result<Exit, CliError> {
+    let library = context.library()?;
+    let name = handover.recipe.as_deref().unwrap_or(SCENE_RECIPE);
+    let recipe = library.get(name).ok_or_else(|| {
+        let known: Vec<&str> = library.names().collect();
+        CliError::usage(&format!("no recipe is called '{name}'; there are {}", known.join(", ")))
+    })?;
+    let previews = intake::preview(handover, &recipe.settings);
+    let is_refused = previews.iter().any(|preview| preview.refused.is_some());
+    if context.json {
+        output::json(&previews)?;
+    } else {
+        let workers = if handover.scene.in_place { workers(context) } else { Vec::new() };
+        for preview in &previews {
+            output::raw(described(preview).as_bytes())?;
+            let at = preview.scene.as_ref().and_then(|scene| scene.at.as_deref());
+            output::raw(places(at, &workers).as_bytes())?;
+        }
+    }
+    Ok(if is_refused { Exit::Failed } else { Exit::Done })
+}
+
+/// The workers of the farm; none where it cannot be asked.
+fn workers(context: &Context) -> Vec<WorkerView> {
+    let asked = context.with_client(|client| async move { Ok(client.workers().await?) });
+    asked.unwrap_or_else(|_| {
+        output::note("The farm does not answer, so what its workers see is not shown");
+        Vec::new()
+    })
+}
+
+/// What each worker calls a scene that stays in its place.
+fn places(at: Option<&str>, workers: &[WorkerView]) -> String {
+    let Some(at) = at else { return String::new() };
+    let line = |worker: &WorkerView| {
+        let can = &worker.capabilities;
+        let here = paths::map(at, &can.paths, &can.os);
+        let here = here.unwrap_or_else(|| "leads nowhere: it is given none of it".to_owned());
+        format!("  on {}   {here}\n", output::one_line(&worker.name))
+    };
+    workers.iter().map(line).collect()
+}
+
+fn described(preview: &Preview) -> String {
+    let source = output::one_line(&preview.source);
+    if let Some(why) = &preview.refused {
+        return format!("{source}\n  refused    {why}\n");
+    }
+    let asset = preview.asset.as_deref().unwrap_or_default();
+    let mut text = format!(
+        "{source}\n  asset      {asset}\n  files      {}, {}\n",
+        preview.files,
+        words::size(preview.size_bytes)
+    );
+    for missing in &preview.missing {
+        text = format!("{text}  missing    {}\n", output::one_line(missing));
+    }
+    if let Some(scene) = &preview.scene {
+        text = format!(
+            "{text}  renderer   {}\n  frames     {} ({})\n  jobs       {}\n  command    {}\n",
+            scene.renderer, scene.frames, scene.frame_count, scene.chunks, scene.command
+        );
+    }
+    for note in &preview.notes {
+        text = format!("{text}  note       {note}\n");
+    }
+    text
 }
 
 /// A farm that cannot be reached is the whole command's failure, not that of one file.

@@ -72,6 +72,7 @@ async fn work_until_moved(
         work_dir: settings.worker_work_dir.value.clone(),
         slots: settings.worker_slots.value,
         profiles_dir: context.folders.renderers(),
+        paths: settings.worker_paths.value.clone(),
     };
     let here = stop.child_token();
     let mut working = std::pin::pin!(parts::run_worker(plan, context.clock.clone(), here.clone()));

@@ -39,6 +39,7 @@ fn worker(byte: u8, jobs: Vec<JobId>) -> WorkerView {
             slots: 1,
             gpus: vec![],
             programs: vec![],
+            paths: Vec::new(),
         },
         jobs,
         opened_at_ms: 5,

@@ -256,6 +256,7 @@ mod tests {
             slots: 1,
             gpus: Vec::new(),
             programs: Vec::new(),
+            paths: Vec::new(),
         }
     }
 

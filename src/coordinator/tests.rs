@@ -93,6 +93,7 @@ impl House {
             slots: 2,
             gpus: vec!["test".into()],
             programs: Vec::new(),
+            paths: Vec::new(),
         };
         let request = OpenSession {
             protocol: 1,

@@ -145,6 +145,7 @@ mod tests {
                 slots: 1,
                 gpus: Vec::new(),
                 programs: Vec::new(),
+                paths: Vec::new(),
             },
             jobs,
             opened_at_ms: 0,

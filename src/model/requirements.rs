@@ -24,6 +24,9 @@ pub struct Requirements {
     /// Programs, by the names that `sawah workers` shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub programs: Option<BTreeSet<Name>>,
+    /// A folder of shared storage that it must see, as the submitting machine calls it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sees: Option<String>,
 }
 
 impl Requirements {
@@ -40,6 +43,7 @@ impl Requirements {
             memory_mib: other.memory_mib.or(self.memory_mib),
             gpu: other.gpu.or(self.gpu),
             programs: other.programs.as_ref().or(self.programs.as_ref()).cloned(),
+            sees: other.sees.as_ref().or(self.sees.as_ref()).cloned(),
         }
     }
 

@@ -120,6 +120,7 @@ mod tests {
             slots: 8,
             gpus: Vec::new(),
             programs: Vec::new(),
+            paths: Vec::new(),
         };
         Worker {
             name: "w".into(),

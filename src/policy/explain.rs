@@ -271,6 +271,12 @@ fn lacks(lack: &Lack) -> WhyReason {
             WhyCode::LacksProgram,
             format!("it requires program {name}, which is not installed here"),
         ),
+        Lack::Folder(folder) => reason(
+            WhyCode::LacksFolder,
+            format!(
+                "it reads from {folder}, which leads nowhere here: name it under [[worker.paths]] in the settings"
+            ),
+        ),
     }
 }
 

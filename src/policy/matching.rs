@@ -1,6 +1,6 @@
 //! Which worker may take which job.
 
-use crate::model::{AssetKind, Name, Requirements, Stage, limits};
+use crate::model::{AssetKind, Name, Requirements, Stage, limits, paths};
 use crate::protocol::work::Capabilities;
 
 /// What a job asks of a worker. Interned into each job, so that a claim never tests jobs one by
@@ -90,6 +90,8 @@ pub enum Lack {
     Gpu,
     /// A program.
     Program(Name),
+    /// A folder of shared storage.
+    Folder(String),
 }
 
 /// Everything required that the worker does not have.
@@ -108,6 +110,8 @@ pub fn lacking(requires: &Requirements, worker: &Capabilities) -> Vec<Lack> {
     let has = |name: &Name| worker.programs.iter().any(|program| program.name == name.as_str());
     let programs = requires.programs.iter().flatten();
     lacks.extend(programs.filter(|name| !has(name)).cloned().map(Lack::Program));
+    let unseen = |folder: &&String| paths::map(folder, &worker.paths, &worker.os).is_none();
+    lacks.extend(requires.sees.iter().filter(unseen).cloned().map(Lack::Folder));
     lacks
 }
 
@@ -138,6 +142,7 @@ mod tests {
             slots: 1,
             gpus: gpus.iter().map(|gpu| (*gpu).to_owned()).collect(),
             programs: Vec::new(),
+            paths: Vec::new(),
         }
     }
 
@@ -181,11 +186,13 @@ mod tests {
             memory_mib: Some(16 << 10),
             gpu: Some(true),
             programs: programs("ffmpeg"),
+            sees: Some("P:\\proj".to_owned()),
         };
         let expected = [
             Lack::Cores { wanted: 16, has: 8 },
             Lack::Gpu,
             Lack::Program("ffmpeg".parse().unwrap()),
+            Lack::Folder("P:\\proj".to_owned()),
         ];
         assert_eq!(lacking(&wants, &machine), expected);
         let none = Requirements {
@@ -193,6 +200,7 @@ mod tests {
             memory_mib: Some(0),
             gpu: Some(false),
             programs: Some(std::collections::BTreeSet::new()),
+            sees: None,
         };
         assert!(lacking(&none, &machine).is_empty());
     }

@@ -2,7 +2,7 @@
 //! claim decides about classes and never about single jobs.
 
 use super::matching::{self, ResourceClass};
-use crate::model::{AssetKind, Name, Requirements, Stage};
+use crate::model::{AssetKind, Name, Requirements, Stage, paths};
 use crate::protocol::dead::Edit;
 use crate::recipes::Recipe;
 use serde::{Deserialize, Serialize};
@@ -72,6 +72,7 @@ pub fn of(recipe: &Recipe, stage: Stage, kind: Option<AssetKind>) -> Needs {
     match recipe.rule(stage) {
         Some(rule) => {
             let mut terms = Terms { requires: rule.requires.clone(), ..Terms::default() };
+            terms.requires.sees = folder(recipe, stage).or(terms.requires.sees);
             if let Some(renderer) = renderer(recipe, stage) {
                 terms.requires.programs.get_or_insert_default().insert(renderer);
             }
@@ -79,6 +80,13 @@ pub fn of(recipe: &Recipe, stage: Stage, kind: Option<AssetKind>) -> Needs {
         }
         None => plain,
     }
+}
+
+/// The folder of a scene that stays where it lies: these stages read what lies beside it.
+fn folder(recipe: &Recipe, stage: Stage) -> Option<String> {
+    let reads = matches!(stage, Stage::Inspect | Stage::Render);
+    let scene = recipe.settings.scene.as_ref().filter(|_| reads)?;
+    paths::folder(scene.at.as_ref()?).map(str::to_owned)
 }
 
 /// The program that a worker must have. A command names its own, which no worker can know before.

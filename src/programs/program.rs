@@ -19,6 +19,24 @@ pub struct Program {
     pub folder: PathBuf,
 }
 
+impl Program {
+    /// The command as somebody would type it in a shell, to try it by hand.
+    pub fn shown(&self) -> String {
+        let quoted = |text: &str| {
+            let is_plain =
+                |letter: char| letter.is_alphanumeric() || "-_./=:,+%@#".contains(letter);
+            if !text.is_empty() && text.chars().all(is_plain) {
+                text.to_owned()
+            } else {
+                format!("'{}'", text.replace('\'', r"'\''"))
+            }
+        };
+        let mut words = vec![quoted(&self.program.to_string_lossy())];
+        words.extend(self.arguments.iter().map(|text| quoted(text)));
+        words.join(" ")
+    }
+}
+
 /// How much a program may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {

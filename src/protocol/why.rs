@@ -115,6 +115,8 @@ pub enum WhyCode {
     LacksGpu,
     /// The worker's machine lacks a program.
     LacksProgram,
+    /// The worker's machine does not see the folder of shared storage that it reads.
+    LacksFolder,
     /// The worker's slots are taken.
     SlotsBusy,
     /// Nothing is wrong: it waits for its turn.

@@ -4,8 +4,8 @@
 //! releases each job. Every report carries a [`Fence`]; a stale one is refused with 409.
 
 use crate::model::{
-    AssetKind, AssetName, Checksum, Chunk, Epoch, ErrorClass, JobId, PipelineId, Reason, SessionId,
-    Stage, TraceId,
+    AssetKind, AssetName, Checksum, Chunk, Epoch, ErrorClass, JobId, PathMapping, PipelineId,
+    Reason, SessionId, Stage, TraceId,
 };
 use crate::recipes::Settings;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,9 @@ pub struct Capabilities {
     pub gpus: Vec<String>,
     /// Programs found, with their versions: `ffmpeg 5.1.9`.
     pub programs: Vec<Program>,
+    /// What shared folders of other machines are called here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathMapping>,
 }
 
 /// A program on a worker.

@@ -2,7 +2,7 @@
 
 use super::SettingError;
 use crate::model::frames::FrameList;
-use crate::model::{Chunk, limits};
+use crate::model::{Chunk, limits, paths};
 use crate::renderers::output::Expect;
 use crate::renderers::placeholder::{Placeholder, ValueKind};
 use crate::renderers::template::Template;
@@ -26,6 +26,10 @@ pub struct SceneSettings {
     /// The job's own arguments; they may hold placeholders such as `{scene}` and `{frames}`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
+    /// Where the scene lies on storage that all see, as the submitting machine calls it: it is read
+    /// there, with all that lies beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// What becomes of a scene that needs files which are not there; it fails unless this says
     /// otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,7 +51,7 @@ pub enum MissingPolicy {
 }
 
 /// Keys beside the placeholders'.
-const KEYS: [&str; 5] = ["renderer", "frames", "arguments", "expect", "missing"];
+const KEYS: [&str; 6] = ["renderer", "frames", "arguments", "at", "expect", "missing"];
 
 impl SceneSettings {
     /// Whether `--set KEY=…` with this key is about the scene.
@@ -86,6 +90,7 @@ impl SceneSettings {
                 let parsed = Expect::parse(value);
                 self.expect = Some(parsed.ok_or_else(|| invalid(Expect::WORDS.to_owned()))?);
             }
+            "at" => self.at = Some(value.to_owned()),
             "missing" => {
                 self.missing = Some(match value {
                     "fail" => MissingPolicy::Fail,
@@ -110,6 +115,13 @@ impl SceneSettings {
         if self.renderer.is_empty() || !self.renderer.chars().all(named) {
             let why = "name a renderer profile: `sawah renderers` lists them".to_owned();
             return invalid("renderer", &self.renderer, why);
+        }
+        if let Some(at) = &self.at {
+            let is_bounded = at.len() <= limits::FILE_NAME_BYTES && !at.contains(char::is_control);
+            if !is_bounded || paths::folder(at).is_none() {
+                let why = "name the file by an absolute path without '..'".to_owned();
+                return invalid("at", at, why);
+            }
         }
         let mut values = Values::default();
         for (name, text) in &self.values {
@@ -210,6 +222,8 @@ mod tests {
             ("arguments", "python3"),
             ("arguments", "[\"{nothing}\"]"),
             ("expect", "everything"),
+            ("at", "shots/a.blend"),
+            ("at", "/shots/../a.blend"),
         ] {
             let refused = changed(&[("renderer", "blender"), (key, value)]);
             assert!(refused.is_err(), "{key}={value}");

@@ -1,6 +1,7 @@
 //! `settings.toml`: every key, and the line it stands on.
 
 use super::{Origin, Setting, SettingsError};
+use crate::model::PathMapping;
 use crate::telemetry::LogFormat;
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -33,6 +34,7 @@ struct WorkerKeys {
     name: Option<Spanned<String>>,
     slots: Option<Spanned<u32>>,
     work_dir: Option<Spanned<PathBuf>>,
+    paths: Option<Spanned<Vec<PathMapping>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -106,6 +108,10 @@ impl FileSettings {
 
     pub(super) fn worker_work_dir(&self) -> Option<Setting<PathBuf>> {
         self.folder(self.keys.worker.work_dir.as_ref())
+    }
+
+    pub(super) fn worker_paths(&self) -> Option<Setting<Vec<PathMapping>>> {
+        self.setting(self.keys.worker.paths.as_ref())
     }
 
     pub(super) fn webhook_dead_letter(&self) -> Option<Setting<String>> {

@@ -6,7 +6,7 @@ pub mod folders;
 
 pub use folders::Folders;
 
-use crate::model::limits;
+use crate::model::{PathMapping, limits, paths};
 use crate::protocol::webhook::NewsKind;
 use crate::telemetry::{self, LogFormat};
 use file::FileSettings;
@@ -81,6 +81,8 @@ pub struct Settings {
     pub worker_name: Setting<String>,
     /// Where the worker keeps its staging.
     pub worker_work_dir: Setting<PathBuf>,
+    /// What shared folders of other machines are called here.
+    pub worker_paths: Setting<Vec<PathMapping>>,
     /// The log filter; none means that the command decides.
     pub log: Setting<Option<String>>,
     /// The shape of log lines.
@@ -222,6 +224,7 @@ impl Settings {
                 )?
                 .unwrap_or_else(|| by_default(defaults.host.clone())),
             worker_work_dir: work.unwrap_or_else(|| by_default(folders.work())),
+            worker_paths: file.worker_paths().unwrap_or_else(|| by_default(Vec::new())),
             log: from
                 .value("log.level", "SAWAH_LOG", flags.log.map(|v| (v, "--log")), file.log_level())?
                 .map_or_else(
@@ -259,6 +262,14 @@ impl Settings {
 
     fn check(&self) -> Result<(), SettingsError> {
         in_bounds("worker.slots", &self.worker_slots, &SLOTS)?;
+        for mapping in &self.worker_paths.value {
+            if !paths::is_absolute(&mapping.from) || !paths::is_absolute(&mapping.to) {
+                let why = "both folders of a mapping must be absolute, without '..'".to_owned();
+                let shown = self.worker_paths.origin.clone();
+                let shown = Setting { value: mapping.from.clone(), origin: shown };
+                return Err(refused("worker.paths", &shown, why));
+            }
+        }
         in_bounds("lease_ms", &self.lease_ms, &LEASE_MS)?;
         in_bounds("heartbeat_ms", &self.heartbeat_ms, &HEARTBEAT_MS)?;
         if self.heartbeat_ms.value.saturating_mul(BEATS_PER_LEASE) > self.lease_ms.value {
@@ -327,10 +338,16 @@ impl Settings {
                 self.worker_work_dir.value.display().to_string(),
                 &self.worker_work_dir.origin,
             ),
+            ("worker.paths", mapped(&self.worker_paths.value), &self.worker_paths.origin),
             ("log.level", log, &self.log.origin),
             ("log.format", self.log_format.value.to_string(), &self.log_format.origin),
         ]
     }
+}
+
+fn mapped(mappings: &[PathMapping]) -> String {
+    let words = mappings.iter().map(|mapping| format!("{} is {}", mapping.from, mapping.to));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// An address that a webhook can be sent to, or none. Only plain HTTP is spoken.

@@ -108,6 +108,7 @@ impl Worker {
             slots,
             gpus,
             programs: Vec::new(),
+            paths: Vec::new(),
         };
         Self {
             name: format!("w{index}"),

@@ -37,7 +37,7 @@ pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
     };
     reporter.progress(5.0, format);
     let mut findings = match kind {
-        AssetKind::Scene => of_scene(&source, scene)?,
+        AssetKind::Scene => of_scene(request, &source, scene)?,
         AssetKind::Mesh => mesh(&source, reporter)?,
         AssetKind::Image => image(&source)?,
         AssetKind::Sequence => sequence(&source, request.assignment.settings.gaps, reporter)?,
@@ -83,8 +83,12 @@ pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
     })
 }
 
-fn of_scene(source: &Source<'_>, scene: Option<&SceneSettings>) -> Result<Findings, Failure> {
-    let look = look(source, scene.unwrap_or(&SceneSettings::default()))?;
+fn of_scene(
+    request: &StageRequest,
+    source: &Source<'_>,
+    scene: Option<&SceneSettings>,
+) -> Result<Findings, Failure> {
+    let look = look(request, source, scene.unwrap_or(&SceneSettings::default()))?;
     Ok(Findings { facts: look.facts, references: look.references, warnings: look.warnings })
 }
 

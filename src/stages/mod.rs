@@ -30,7 +30,7 @@ mod testing;
 
 pub use dispatch::run;
 
-use crate::model::Stage;
+use crate::model::{PathMapping, Stage};
 use crate::protocol::work::{Assignment, Failure, StageReport};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -81,6 +81,8 @@ pub struct Workshop {
     pub profiles_dir: Option<PathBuf>,
     /// What was found at the worker's start.
     pub programs: Vec<FoundProgram>,
+    /// What shared folders of other machines are called here.
+    pub paths: Vec<PathMapping>,
     /// Processor threads that an attempt should use; 0 leaves it to the program.
     pub threads: u32,
 }

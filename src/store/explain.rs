@@ -72,6 +72,7 @@ fn any_worker() -> Worker {
         slots: 1,
         gpus: Vec::new(),
         programs: Vec::new(),
+        paths: Vec::new(),
     };
     Worker {
         name: String::new(),

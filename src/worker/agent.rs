@@ -11,6 +11,7 @@ use super::staging::WorkFolder;
 use crate::model::{Now, SessionId};
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::problem::ProblemCode;
+use crate::protocol::work::Capabilities;
 use crate::protocol::work::{OpenSession, SessionOpened};
 use crate::renderers::Library;
 use crate::stages::Workshop;
@@ -43,7 +44,12 @@ pub async fn run(config: WorkerConfig, shutdown: CancellationToken) -> Result<()
     let Some((capabilities, workshop)) = shutdown.run_until_cancelled(probe).await else {
         return Ok(());
     };
-    let workshop = Workshop { profiles_dir: config.profiles_dir.clone(), ..workshop };
+    let capabilities = Capabilities { paths: config.paths.clone(), ..capabilities };
+    let workshop = Workshop {
+        profiles_dir: config.profiles_dir.clone(),
+        paths: config.paths.clone(),
+        ..workshop
+    };
     let open = OpenSession {
         protocol: PROTOCOL_VERSION,
         worker: config.name.clone(),

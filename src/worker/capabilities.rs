@@ -35,9 +35,10 @@ pub async fn probe(slots: u32, gpus: Vec<String>, library: &Library) -> (Capabil
         slots,
         gpus,
         programs,
+        paths: Vec::new(),
     };
     let threads = (cores() / slots.max(1)).max(1);
-    (capabilities, Workshop { profiles_dir: None, programs: found, threads })
+    (capabilities, Workshop { programs: found, threads, ..Workshop::default() })
 }
 
 /// The programs of renderer profiles that are here and run.

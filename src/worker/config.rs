@@ -2,6 +2,7 @@
 
 use super::bounds;
 use crate::clock::Clock;
+use crate::model::PathMapping;
 use crate::protocol::problem::Problem;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub struct WorkerConfig {
     pub gpus: Vec<String>,
     /// The folder of the user's own renderer profiles.
     pub profiles_dir: Option<PathBuf>,
+    /// What shared folders of other machines are called here.
+    pub paths: Vec<PathMapping>,
     /// The program that is started as `PROGRAM stage-host`; usually this one.
     pub stage_host: PathBuf,
     /// Largest size of the content cache, in bytes.

@@ -1,6 +1,8 @@
 //! Real children: shell scripts play the stage host.
 
 use super::*;
+use crate::protocol::work::JobLimits;
+use crate::worker::bounds;
 use crate::model::{Epoch, JobId, Stage};
 use crate::stages::fixture::{is_running, request, write_script};
 use rustix::process::Pid;

@@ -55,6 +55,7 @@ async fn open_session(farm: &Farm) -> SessionOpened {
         slots: 4,
         gpus: Vec::new(),
         programs: Vec::new(),
+        paths: Vec::new(),
     };
     let (worker, instance) = ("many".to_owned(), "folder of many".to_owned());
     let open = OpenSession { protocol: PROTOCOL_VERSION, worker, instance, capabilities };

@@ -26,6 +26,7 @@ pub(crate) async fn open_session(farm: &Farm, worker: &str) -> SessionOpened {
         slots: 1,
         gpus: Vec::new(),
         programs: Vec::new(),
+        paths: Vec::new(),
     };
     let open = OpenSession {
         protocol: PROTOCOL_VERSION,

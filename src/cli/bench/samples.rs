@@ -61,6 +61,7 @@ pub(super) fn capabilities() -> Capabilities {
         slots: 1,
         gpus: Vec::new(),
         programs: Vec::new(),
+        paths: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@ mod trial;
 use super::context::Context;
 use super::error::{CliError, Exit};
 use super::output::{self, Table};
+use crate::protocol::view::WorkerView;
 use crate::worker::probe::{self, State};
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -38,6 +39,8 @@ struct Row {
     description: String,
     #[serde(flatten)]
     state: State,
+    /// Workers of the farm that have it, with their versions.
+    workers: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -52,8 +55,23 @@ pub(super) fn run(context: &Context, arguments: RenderersArguments) -> Result<Ex
     }
 }
 
+/// The workers of the farm; none where it cannot be reached, since this machine alone can be asked.
+fn workers(context: &Context) -> Vec<WorkerView> {
+    context.with_client(|client| async move { Ok(client.workers().await?) }).unwrap_or_default()
+}
+
+/// The workers that have the program of a profile.
+fn having(profile: &str, workers: &[WorkerView]) -> Vec<String> {
+    let has = |worker: &WorkerView| {
+        let program = worker.capabilities.programs.iter().find(|one| one.name == profile)?;
+        Some(format!("{} {}", output::one_line(&worker.name), output::one_line(&program.version)))
+    };
+    workers.iter().filter_map(has).collect()
+}
+
 fn list(context: &Context) -> Result<Exit, CliError> {
     let library = context.renderers()?;
+    let workers = workers(context);
     let rows = Context::runtime()?.block_on(async {
         let mut rows = Vec::new();
         for profile in library.profiles() {
@@ -62,6 +80,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
                 title: profile.title.clone(),
                 description: profile.description.clone(),
                 state: probe::look(&profile.program).await,
+                workers: having(&profile.name, &workers),
             });
         }
         rows
@@ -69,10 +88,16 @@ fn list(context: &Context) -> Result<Exit, CliError> {
     if context.json {
         output::json(&Renderers { renderers: &rows })?;
     } else {
-        let mut table = Table::new(&["PROFILE", "PROGRAM", "VERSION", "HERE"]);
+        let mut table = Table::new(&["PROFILE", "PROGRAM", "VERSION", "HERE", "WORKERS"]);
         for row in &rows {
             let version = row.state.version().unwrap_or_default().to_owned();
-            table.row([row.name.clone(), row.title.clone(), version, row.state.words()]);
+            table.row([
+                row.name.clone(),
+                row.title.clone(),
+                version,
+                row.state.words(),
+                row.workers.join(", "),
+            ]);
         }
         table.print("No renderer profile is known")?;
     }

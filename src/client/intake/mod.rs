@@ -6,8 +6,10 @@ mod folder;
 mod hash;
 mod neighbours;
 mod plan;
+mod preview;
 mod scene;
 
+pub use preview::{Preview, ScenePreview, preview};
 pub use scene::SceneOrder;
 
 use super::error::ClientError;

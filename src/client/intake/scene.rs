@@ -8,7 +8,7 @@ use crate::recipes::library::SCENE_RECIPE;
 use crate::renderers::output::Expect;
 use crate::renderers::{Profile, Unit};
 use crate::stages::formats::blend;
-use crate::stages::scene::files::side_files;
+use crate::stages::scene::files::{SceneFiles, Storage, side_files};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +28,8 @@ pub struct SceneOrder {
     pub with: Vec<PathBuf>,
     /// Arguments of the job's own.
     pub arguments: Vec<String>,
+    /// Whether the scene is read where it lies, on storage that all workers see.
+    pub in_place: bool,
 }
 
 /// The profile that draws this file; none where it is no scene.
@@ -59,7 +61,11 @@ pub(super) fn plan(
     let path = path.canonicalize().map_err(|error| files::unreadable(&error, path))?;
     let root = root(&path, handover)?;
     let main_file = below(&path, &root)?;
-    let needed = side_files(&root, &main_file);
+    let needed = if handover.scene.in_place {
+        SceneFiles::default()
+    } else {
+        side_files(&root, &main_file, Storage::Sent)
+    };
     let mut all: BTreeMap<String, PathBuf> = needed.found;
     for extra in &handover.scene.with {
         add(extra, &root, &mut all)?;
@@ -128,6 +134,9 @@ fn settings(
     };
     if let Some(chunk) = chunk {
         settings.insert("chunk_frames".to_owned(), chunk.to_string());
+    }
+    if order.in_place {
+        settings.insert("at".to_owned(), path.to_string_lossy().into_owned());
     }
     if !order.arguments.is_empty() {
         let list = toml::Value::from(order.arguments.clone()).to_string();

@@ -35,6 +35,7 @@ pub fn run(request: &StageRequest, scene: &SceneSettings, reporter: &dyn Reporte
     let mut failed = None;
     for part in frames.iter().flat_map(|frames| order.runs(frames)) {
         let mut session = Session {
+            request,
             order: &order,
             pictures: &mut pictures,
             reporter,

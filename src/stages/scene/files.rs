@@ -7,9 +7,20 @@ use crate::protocol::submit::{MissingFile, MissingWhy};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// Where the files of a scene are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Storage {
+    /// They go along with it.
+    #[default]
+    Sent,
+    /// They stay where they lie, and every worker sees them.
+    Shared,
+}
+
 /// What a scene needs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct SceneFiles {
+    storage: Storage,
     /// Name relative to the root, with `/`, and where the file lies.
     pub found: BTreeMap<String, PathBuf>,
     /// Named, but not there or outside of the root, with what it is.
@@ -20,8 +31,9 @@ pub struct SceneFiles {
 
 /// The files that the scene `name` needs, and what those need in turn; `name` is relative to `root`.
 /// Scenes of programs other than Blender name theirs in ways that only those programs can read.
-pub fn side_files(root: &Path, name: &str) -> SceneFiles {
-    let mut files = SceneFiles::default();
+/// On `shared` storage what lies outside of the root is found too: it stays where it is.
+pub fn side_files(root: &Path, name: &str, storage: Storage) -> SceneFiles {
+    let mut files = SceneFiles { storage, ..SceneFiles::default() };
     let mut waiting = vec![name.to_owned()];
     let mut seen = vec![name.to_owned()];
     while let Some(scene) = waiting.pop() {
@@ -68,6 +80,11 @@ impl SceneFiles {
                 Lookup::NotFound => MissingWhy::NotFound,
                 Lookup::Outside => MissingWhy::Outside,
             },
+            Target::Outside(path)
+                if self.storage == Storage::Shared && root.join(&path).exists() =>
+            {
+                return Vec::new();
+            }
             Target::Absolute(path) if Path::new(&path).exists() => {
                 self.elsewhere.push(path);
                 return Vec::new();

@@ -1,15 +1,17 @@
 //! What a scene is, before anything is drawn: what it needs and whether it is there, whether this
 //! machine's program can read it.
 
+use super::super::StageRequest;
 use super::super::formats::blend::{self, BlendFile, BlendVersion, ReferenceKind};
 use super::super::source::Source;
-use super::files::{SceneFiles, side_files};
-use super::order::Order;
+use super::files::{SceneFiles, Storage, side_files};
+use super::order::{Order, in_place};
 use crate::model::{Reason, limits};
 use crate::protocol::submit::MissingWhy;
 use crate::protocol::work::{Failure, Warning};
 use crate::recipes::scene::{MissingPolicy, SceneSettings};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Names shown in a message.
 const SHOWN: usize = 8;
@@ -25,7 +27,12 @@ pub struct Look {
 }
 
 /// Looks at the scene of a request.
-pub(in crate::stages) fn look(source: &Source<'_>, scene: &SceneSettings) -> Result<Look, Failure> {
+pub(in crate::stages) fn look(
+    request: &StageRequest,
+    source: &Source<'_>,
+    scene: &SceneSettings,
+) -> Result<Look, Failure> {
+    let here = scene.at.as_ref().map(|at| in_place(at, request)).transpose()?;
     let mut facts = json!({
         "renderer": scene.renderer,
         "frames": scene.frames().to_string(),
@@ -48,7 +55,14 @@ pub(in crate::stages) fn look(source: &Source<'_>, scene: &SceneSettings) -> Res
             format!("the Blender scene cannot be read: {error}. {}", source.main_name),
         )
     })?;
-    let files = side_files(&source.root, source.main_name);
+    let files = match &here {
+        Some(here) => {
+            let folder = here.parent().unwrap_or(Path::new("/"));
+            let name = here.file_name().unwrap_or_default().to_string_lossy();
+            side_files(folder, &name, Storage::Shared)
+        }
+        None => side_files(&source.root, source.main_name, Storage::Sent),
+    };
     let mut warnings = missing(&files, scene, source.main_name)?;
     warnings.extend(of_camera(&file, scene));
     if let Value::Object(facts) = &mut facts {
@@ -93,7 +107,7 @@ fn missing(files: &SceneFiles, scene: &SceneSettings, main: &str) -> Result<Vec<
         }
         warnings.push(Warning { reason, message });
     }
-    if !files.elsewhere.is_empty() {
+    if !files.elsewhere.is_empty() && scene.at.is_none() {
         let shown: Vec<&str> = files.elsewhere.iter().take(SHOWN).map(String::as_str).collect();
         let message = format!(
             "{main} reads files by absolute paths, which every worker must see: {}",

@@ -8,7 +8,7 @@ pub mod files;
 pub mod look;
 pub mod media;
 pub mod pictures;
-mod order;
+pub mod order;
 mod profiles;
 mod session;
 mod warm;

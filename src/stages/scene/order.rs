@@ -2,11 +2,11 @@
 
 use super::super::StageRequest;
 use super::profiles;
-use crate::model::Reason;
 use crate::model::frames::{ChunkShape, FrameList};
+use crate::model::{Reason, paths};
 use crate::programs::Program;
 use crate::protocol::work::Failure;
-use crate::recipes::SceneSettings;
+use crate::recipes::{SceneSettings, Settings};
 use crate::renderers::placeholder::Placeholder;
 use crate::renderers::template::Template;
 use crate::renderers::{Profile, Unit, Values};
@@ -17,8 +17,7 @@ use std::sync::Arc;
 const SUFFIX: &str = ".png";
 
 /// A scene, the program that draws it, and where its pictures go.
-pub(super) struct Order<'a> {
-    request: &'a StageRequest,
+pub struct Order<'a> {
     pub(super) scene: &'a SceneSettings,
     pub(super) profile: Arc<Profile>,
     program: Option<PathBuf>,
@@ -26,6 +25,10 @@ pub(super) struct Order<'a> {
     pub(super) file: PathBuf,
     /// Folder and name of the pictures, without number and suffix.
     pub(super) out: PathBuf,
+    /// Frames a second.
+    fps: u32,
+    /// Processor threads to use; 0 leaves it to the program.
+    threads: u32,
 }
 
 impl<'a> Order<'a> {
@@ -36,32 +39,48 @@ impl<'a> Order<'a> {
         let found = programs.iter().find(|found| found.profile == scene.renderer);
         let input = &request.assignment.input;
         let source = request.input_dir.join("source");
-        let file = super::super::source::below(&source, &input.main_file)?;
+        let file = match &scene.at {
+            Some(at) => in_place(at, request)?,
+            None => super::super::source::below(&source, &input.main_file)?,
+        };
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let out = request.output_dir.join("render").join(format!("{}_", plain(&stem)));
         Ok(Self {
-            request,
             scene,
             profile,
             program: found.map(|found| found.path.clone()),
             version: found.and_then(|found| found.version.as_deref()),
             file,
             out,
+            fps: request.assignment.settings.fps,
+            threads: request.workshop.threads,
+        })
+    }
+
+    /// The order as some worker will have it, to show the command before anything is sent.
+    pub fn preview(settings: &'a Settings, profile: Arc<Profile>, file: &Path) -> Option<Self> {
+        let scene = settings.scene.as_ref()?;
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let program = profile.program.names.first().map(PathBuf::from);
+        Some(Self {
+            scene,
+            profile,
+            program,
+            version: None,
+            file: file.to_owned(),
+            out: Path::new("render").join(format!("{}_", plain(&stem))),
+            fps: settings.fps,
+            threads: 0,
         })
     }
 
     /// The frames as the program can be given them at once.
-    pub(super) fn runs(&self, frames: &FrameList) -> Vec<FrameList> {
+    pub fn runs(&self, frames: &FrameList) -> Vec<FrameList> {
         match self.profile.command.unit {
             Unit::List | Unit::Whole => vec![frames.clone()],
             Unit::Frame => frames.chunks(1, ChunkShape::List),
             Unit::Run => frames.chunks(frames.count(), ChunkShape::Run),
         }
-    }
-
-    /// The attempt.
-    pub(super) fn request(&self) -> &'a StageRequest {
-        self.request
     }
 
     /// The program that draws `frames` and stays, for a copy of the scene at `file`, and where the
@@ -100,7 +119,7 @@ impl<'a> Order<'a> {
     }
 
     /// The program with the arguments that draw `frames`.
-    pub(super) fn command(&self, frames: &FrameList) -> Result<Program, Failure> {
+    pub fn command(&self, frames: &FrameList) -> Result<Program, Failure> {
         let wrong = |why: String| Failure::new(Reason::ArgumentsInvalid, why);
         let mut values = self.values(frames)?;
         if !self.scene.arguments.is_empty() {
@@ -165,9 +184,9 @@ impl<'a> Order<'a> {
         set(&mut values, Placeholder::Suffix, SUFFIX)?;
         set(&mut values, Placeholder::First, &lowest.to_string())?;
         set(&mut values, Placeholder::Last, &highest.to_string())?;
-        set(&mut values, Placeholder::Fps, &self.request.assignment.settings.fps.to_string())?;
-        if self.request.workshop.threads > 0 {
-            set(&mut values, Placeholder::Threads, &self.request.workshop.threads.to_string())?;
+        set(&mut values, Placeholder::Fps, &self.fps.to_string())?;
+        if self.threads > 0 {
+            set(&mut values, Placeholder::Threads, &self.threads.to_string())?;
         }
         for (key, text) in &self.scene.values {
             if let Some(place) = Placeholder::parse(key) {
@@ -177,6 +196,34 @@ impl<'a> Order<'a> {
         values.set_frames(frames.clone());
         Ok(values)
     }
+}
+
+/// Where a scene that stays where it lies is here, checked to be the one that was handed in.
+pub(super) fn in_place(at: &str, request: &StageRequest) -> Result<PathBuf, Failure> {
+    let lost = |why: String| Failure::new(Reason::SceneMissing, why);
+    let here = paths::map(at, &request.workshop.paths, std::env::consts::OS).ok_or_else(|| {
+        lost(format!("{at} leads nowhere on this worker: name its folder under [[worker.paths]]"))
+    })?;
+    let file = PathBuf::from(&here);
+    let input = &request.assignment.input;
+    let submitted = request
+        .assignment
+        .dependencies
+        .iter()
+        .find(|file| file.made_by.is_none() && file.name == input.main_file);
+    let mut hasher = blake3::Hasher::new();
+    let read =
+        std::fs::File::open(&file).and_then(|mut file| std::io::copy(&mut file, &mut hasher));
+    if let Err(error) = read {
+        return Err(lost(format!("the scene cannot be read ({error}), {at} is here {here}")));
+    }
+    let is_same =
+        submitted.is_some_and(|file| *file.checksum.as_bytes() == *hasher.finalize().as_bytes());
+    if is_same {
+        return Ok(file);
+    }
+    let why = format!("the scene was saved again after it was handed in: submit it anew. {here}");
+    Err(Failure::new(Reason::InputChanged, why))
 }
 
 /// The lowest and the highest frame.

@@ -1,6 +1,6 @@
 //! One run of a program: its log read, its frames looked at as they appear.
 
-use super::super::Reporter;
+use super::super::{Reporter, StageRequest};
 use super::order::Order;
 use super::pictures::Pictures;
 use super::warm;
@@ -19,6 +19,7 @@ const GRACE_MS: u64 = 2_000;
 
 /// What a run is for.
 pub(super) struct Session<'a> {
+    pub(super) request: &'a StageRequest,
     pub(super) order: &'a Order<'a>,
     pub(super) pictures: &'a mut Pictures,
     pub(super) reporter: &'a dyn Reporter,
@@ -42,7 +43,7 @@ impl Session<'_> {
     /// Draws `frames`; the most memory that the program took.
     pub(super) fn run(&mut self, frames: &FrameList, raw_log: &Path) -> Result<u64, Failure> {
         let plan = (self.expect == Expect::Frames)
-            .then(|| warm::Plan::of(self.order, frames, self.total))
+            .then(|| warm::Plan::of(self.order, self.request, frames, self.total))
             .flatten();
         let Some(plan) = plan else {
             warm::end();
@@ -70,7 +71,7 @@ impl Session<'_> {
         plan: warm::Plan,
         frames: &FrameList,
     ) -> Result<Result<u64, Failure>, warm::Doubt> {
-        let input_dir = &self.order.request().input_dir;
+        let input_dir = &self.request.input_dir;
         self.reporter.log(&plan.words(&self.order.profile.title));
         let mut watch = Watch::new(self, frames);
         let drawn = plan.draw(input_dir, frames, &mut |line| watch.line(line));
@@ -87,7 +88,7 @@ impl Session<'_> {
     /// Runs the program over `frames` from its start to its end.
     fn run_once(&mut self, frames: &FrameList, raw_log: &Path) -> Result<u64, Failure> {
         let command = self.order.command(frames)?;
-        self.reporter.log(&shown(&command));
+        self.reporter.log(&format!("$ {}", command.shown()));
         let bounds = Bounds {
             memory_bytes: self.memory_bytes,
             grace_ms: GRACE_MS,
@@ -248,19 +249,4 @@ fn not_run(error: &ProgramError) -> Failure {
         _ => Reason::Unexpected,
     };
     Failure::new(reason, error.to_string())
-}
-
-/// The command as somebody would type it, to try it by hand.
-pub(super) fn shown(command: &programs::Program) -> String {
-    let quoted = |text: &str| {
-        let is_plain = |letter: char| letter.is_alphanumeric() || "-_./=:,+%@#".contains(letter);
-        if !text.is_empty() && text.chars().all(is_plain) {
-            text.to_owned()
-        } else {
-            format!("'{}'", text.replace('\'', r"'\''"))
-        }
-    };
-    let mut words = vec![quoted(&command.program.to_string_lossy())];
-    words.extend(command.arguments.iter().map(|text| quoted(text)));
-    format!("$ {}", words.join(" "))
 }

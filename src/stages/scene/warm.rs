@@ -5,9 +5,8 @@
 //! of the scene's files of its own, as long as chunks of the same scene with the same settings come.
 //! Whatever is doubtful about it ends it; the frames that are missing are then drawn as usual.
 
-use super::super::Stay;
+use super::super::{StageRequest, Stay};
 use super::order::Order;
-use super::session::shown;
 use crate::model::frames::FrameList;
 use crate::model::{Checksum, limits};
 use crate::programs::{self, Bounds, EndSignal, EndWhy, Heard, Program, mark};
@@ -90,9 +89,14 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// None where nothing is gained, or the program cannot stay.
-    pub(super) fn of(order: &Order<'_>, frames: &FrameList, total: u32) -> Option<Self> {
-        let request = order.request();
+    /// None where nothing is gained, or the program cannot stay. A scene that stays where it lies may
+    /// have side files that are saved again between two chunks: it is read anew for each.
+    pub(super) fn of(
+        order: &Order<'_>,
+        request: &StageRequest,
+        frames: &FrameList,
+        total: u32,
+    ) -> Option<Self> {
         let stay = request.stay.clone()?;
         // The only chunk: nothing comes after it.
         if order.scene.frames().count() <= total {
@@ -124,7 +128,7 @@ impl Plan {
         if kept.as_ref().is_some_and(|warm| warm.is_alive() && warm.key == self.key) {
             return format!("{title} runs already, with this scene");
         }
-        format!("{}, to stay for the next chunks", shown(&self.key.program))
+        format!("$ {} (stays for the next chunks)", self.key.program.shown())
     }
 
     /// Draws `frames`; `hear` gets what the program writes. The most memory that it took so far.

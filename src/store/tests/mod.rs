@@ -249,6 +249,7 @@ pub(super) fn capabilities(gpus: &[&str]) -> Capabilities {
         slots: 1,
         gpus: gpus.iter().map(|gpu| (*gpu).to_owned()).collect(),
         programs: Vec::new(),
+        paths: Vec::new(),
     }
 }
 

@@ -192,6 +192,7 @@ pub(super) fn worker(number: u8, name: &str, gpu: Option<&str>, lease_left_ms: u
             slots: 4,
             gpus: gpu.map(str::to_owned).into_iter().collect(),
             programs: vec![Program { name: "ffmpeg".to_owned(), version: "5.1.9".to_owned() }],
+            paths: Vec::new(),
         },
         jobs: Vec::new(),
         opened_at_ms: NOW_MS - 200 * MINUTE_MS,

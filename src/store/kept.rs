@@ -5,8 +5,8 @@ use super::columns::{size_column, size_value};
 use super::transition::{JobRow, fenced};
 use super::writer::Tx;
 use super::{Store, StoreError, advance, report, sessions};
-use crate::policy::flow;
 use crate::model::{JobId, limits};
+use crate::policy::flow;
 use crate::protocol::work::{Fence, OutputFile};
 use rusqlite::{Connection, params};
 

@@ -1,10 +1,10 @@
 //! Real children: shell scripts play the stage host.
 
 use super::*;
-use crate::protocol::work::JobLimits;
-use crate::worker::bounds;
 use crate::model::{Epoch, JobId, Stage};
+use crate::protocol::work::JobLimits;
 use crate::stages::fixture::{is_running, request, write_script};
+use crate::worker::bounds;
 use rustix::process::Pid;
 use std::path::PathBuf;
 use std::sync::Mutex;

@@ -8,7 +8,7 @@
 //! that no renderer outlives its worker.
 
 use super::message::{HOST_LINE_BYTES, HostMessage, STOP_LINE, cut};
-use super::{Produced, Reporter, StageRequest, StageResult, Stay, dispatch};
+use super::{Produced, Reporter, StageRequest, StageResult, Stay, dispatch, may_share};
 use crate::model::{Reason, limits};
 use crate::programs::tree::Swept;
 use crate::programs::{self, EndWhy, mark, surroundings};
@@ -80,7 +80,7 @@ fn serve_one(
     {
         return (Err(failure), false);
     }
-    let stay = request.stay.as_ref().filter(|_| request.may_share());
+    let stay = request.stay.as_ref().filter(|_| may_share(&request.assignment));
     surroundings::set(stay.map(own_variables).unwrap_or_default());
     let reporter = StdoutReporter { highest: Mutex::new(0.0) };
     let (result, panicked) = run_on_own_thread(stage, &request, &reporter);

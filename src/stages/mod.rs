@@ -66,12 +66,10 @@ pub struct Stay {
     pub mark: String,
 }
 
-impl StageRequest {
-    /// Whether its host can serve other attempts. Foreign files are decoded in hosts that end with
-    /// their attempt: what a decoder leaves behind must meet no other.
-    pub fn may_share(&self) -> bool {
-        self.assignment.stage == Stage::Render && self.assignment.settings.scene.is_some()
-    }
+/// Whether the host of an attempt can serve others. Foreign files are decoded in hosts that end with
+/// their attempt: what a decoder leaves behind must meet no other.
+pub fn may_share(assignment: &Assignment) -> bool {
+    assignment.stage == Stage::Render && assignment.settings.scene.is_some()
 }
 
 /// What a worker's machine has of other people's programs.

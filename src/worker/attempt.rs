@@ -19,7 +19,7 @@ use crate::protocol::work::{
     Assignment, CompleteRequest, Completion, FailRequest, Failure, Fence, InputFile,
 };
 use crate::stages::message::cut;
-use crate::stages::{Produced, Reporter, StageOutput, StageRequest};
+use crate::stages::{Produced, Reporter, StageOutput, StageRequest, may_share};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,7 +72,13 @@ pub(super) fn begin(session: &Arc<Session>, assignment: Assignment, tasks: &Task
     tasks.spawn(async move {
         let fence = Fence { session: session.id.clone(), epoch };
         tracing::info!(%job, %epoch, stage = %assignment.stage, trace = %assignment.trace_id, "attempt begins");
-        match session.worker.work.attempt(assignment.pipeline_id, job, epoch) {
+        let (work, pipeline) = (&session.worker.work, assignment.pipeline_id);
+        let folder = if may_share(&assignment) {
+            work.attempt_again(pipeline, job, epoch)
+        } else {
+            work.attempt(pipeline, job, epoch)
+        };
+        match folder {
             Ok(folder) => {
                 let request = StageRequest {
                     input_dir: folder.input(),
@@ -120,8 +126,8 @@ impl Attempt {
         self.report(result, stop).await;
         // The next job need not wait until the files are gone.
         drop(self.slot);
-        let folder = self.folder;
-        let removed = tokio::task::spawn_blocking(move || folder.remove()).await;
+        let (work, folder) = (Arc::clone(&self.session.worker.work), self.folder);
+        let removed = tokio::task::spawn_blocking(move || work.put_back(&folder)).await;
         if !matches!(removed, Ok(Ok(()))) {
             tracing::warn!(%job, ?removed, "the attempt's folder stays until the next start");
         }
@@ -240,7 +246,7 @@ impl Attempt {
             mark: &Mark::new(worker.work.instance(), self.job(), self.fence.epoch),
             lost_grace: self.session.lost_grace(),
         };
-        let ended = if self.request.may_share() {
+        let ended = if may_share(&self.request.assignment) {
             run_in_pool(run, &worker.hosts, stop).await
         } else {
             worker.hosts.make_room(self.session.running.count());

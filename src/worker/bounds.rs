@@ -36,6 +36,8 @@ pub const LOST_GRACE_MS: u64 = 3_000;
 pub const AHEAD_MS: u64 = 200;
 /// At most so many for each slot.
 pub const AHEAD_ROUNDS: usize = 4;
+/// Emptied folders of attempts that are kept for the next ones.
+pub const SPARE_FOLDERS: usize = 64;
 /// How long such a job waits for a slot before it is given back.
 pub const AHEAD_WAIT_MS: u64 = 1_000;
 /// How long a stage host that serves many attempts waits for its next one: long enough for the next

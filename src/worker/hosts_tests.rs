@@ -4,8 +4,8 @@ use super::*;
 use crate::model::{Epoch, JobId, PipelineId, Reason, Stage};
 use crate::programs::Mark;
 use crate::protocol::work::{Failure, JobLimits};
-use crate::stages::StageRequest;
 use crate::stages::fixture::{is_running, request, write_program};
+use crate::stages::{StageRequest, may_share};
 use crate::worker::process::{HostEnd, HostRun, run_in_pool};
 use crate::worker::running::{Stop, StopSignal};
 use rustix::process::Pid;
@@ -207,9 +207,9 @@ async fn a_host_that_died_unheard_costs_the_attempt_nothing() {
 fn only_scenes_that_a_program_draws_may_share_a_host() {
     let here = Path::new(".");
     let mut drawn: StageRequest = request(Stage::Render, here, here);
-    assert!(!drawn.may_share());
+    assert!(!may_share(&drawn.assignment));
     drawn.assignment.settings.scene = Some(crate::recipes::SceneSettings::default());
-    assert!(drawn.may_share());
+    assert!(may_share(&drawn.assignment));
     drawn.assignment.stage = Stage::Inspect;
-    assert!(!drawn.may_share());
+    assert!(!may_share(&drawn.assignment));
 }

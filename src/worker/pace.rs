@@ -50,7 +50,7 @@ mod tests {
         pace.took(Duration::from_secs(10));
         assert_eq!(pace.ahead(2), 0);
         for _ in 0..40 {
-            pace.took(Duration::from_millis(bounds::AHEAD_MS / 2));
+            pace.took(Duration::from_millis(bounds::AHEAD_MS * 2 / 5));
         }
         assert_eq!(pace.ahead(2), 2);
     }

@@ -1,6 +1,8 @@
 //! The work folder: one worker at a time, one folder an attempt, nothing left behind.
 //!
-//! `WORK/staging/<pipeline>/<job>/attempt-<epoch>/{in,out,tmp}`. The lock proves at the start that
+//! `WORK/staging/<pipeline>/<job>/attempt-<epoch>/{in,out,tmp}`; short attempts of one kind lie at
+//! `WORK/staging/attempt-<pipeline>-<job>-<epoch>` and take the folders of those before them, emptied:
+//! making and removing folders is what such an attempt costs most. The lock proves at the start that
 //! nothing of an earlier life can still use the staging, so all of it is removed. The lock file
 //! holds the folder's random name, by which the coordinator knows a worker that came back.
 
@@ -12,6 +14,7 @@ use crate::programs::tree::Swept;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const LOCK: &str = "worker.lock";
 const STAGING: &str = "staging";
@@ -24,6 +27,8 @@ const CREATE_TRIES: u32 = 16;
 pub struct WorkFolder {
     root: PathBuf,
     instance: String,
+    /// Folders of attempts that are over, empty again.
+    spares: Mutex<Vec<PathBuf>>,
     _lock: File,
 }
 
@@ -62,6 +67,8 @@ fn none_is_fine(error: io::Error) -> io::Result<()> {
 #[derive(Debug, Clone)]
 pub struct AttemptFolder {
     path: PathBuf,
+    /// Folders above it that are its own too.
+    above: usize,
 }
 
 impl WorkFolder {
@@ -91,7 +98,7 @@ impl WorkFolder {
         }
         let instance = instance(&mut lock)
             .map_err(failed("the work folder's lock file cannot be written", &path))?;
-        let folder = Self { root, instance, _lock: lock };
+        let folder = Self { root, instance, spares: Mutex::default(), _lock: lock };
         folder.end_orphans();
         let staging = folder.root.join(STAGING);
         folder.wipe().map_err(failed("old staging cannot be removed", &staging))?;
@@ -119,6 +126,7 @@ impl WorkFolder {
 
     /// Removes all staging. No attempt may be alive.
     pub fn wipe(&self) -> io::Result<()> {
+        self.spares().clear();
         let staging = self.root.join(STAGING);
         if fs::symlink_metadata(&staging).is_ok_and(|found| found.is_symlink()) {
             fs::remove_file(&staging)?;
@@ -151,7 +159,10 @@ impl WorkFolder {
             .join(pipeline.to_string())
             .join(job.to_string())
             .join(format!("attempt-{epoch}"));
-        let folder = AttemptFolder { path };
+        self.make(AttemptFolder { path, above: 2 })
+    }
+
+    fn make(&self, folder: AttemptFolder) -> io::Result<AttemptFolder> {
         let mut tries = 0;
         loop {
             match folder.create() {
@@ -161,6 +172,46 @@ impl WorkFolder {
                 result => return result.map(|()| folder),
             }
         }
+    }
+}
+
+impl WorkFolder {
+    /// The folders of an attempt of a kind that comes often: those of an earlier one where there are
+    /// some. Where files lie in `in` and `out`, the folders for them may be there already.
+    pub fn attempt_again(
+        &self,
+        pipeline: PipelineId,
+        job: JobId,
+        epoch: Epoch,
+    ) -> io::Result<AttemptFolder> {
+        let name = format!("attempt-{pipeline}-{job}-{epoch}");
+        let folder = AttemptFolder { path: self.root.join(STAGING).join(name), above: 0 };
+        let spare = self.spares().pop();
+        if let Some(spare) = spare
+            && fs::rename(&spare, &folder.path).is_ok()
+        {
+            return Ok(folder);
+        }
+        self.make(folder)
+    }
+
+    /// Removes what an attempt has left; where `folder` came from [`WorkFolder::attempt_again`], its
+    /// empty folders are kept for the next one.
+    pub fn put_back(&self, folder: &AttemptFolder) -> io::Result<()> {
+        if folder.above > 0 || self.spares().len() >= bounds::SPARE_FOLDERS || !folder.empty() {
+            return folder.remove();
+        }
+        let name = folder.path.file_name().unwrap_or_default().to_string_lossy();
+        let spare = self.root.join(STAGING).join(format!("spare-{name}"));
+        if fs::rename(&folder.path, &spare).is_err() {
+            return folder.remove();
+        }
+        self.spares().push(spare);
+        Ok(())
+    }
+
+    fn spares(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+        self.spares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -209,6 +260,17 @@ impl AttemptFolder {
         Ok(())
     }
 
+    /// Empties its folders, and those that every attempt of its kind has in them; whether all are
+    /// empty folders now.
+    fn empty(&self) -> bool {
+        let folders = [
+            (self.input(), Some("source")),
+            (self.output(), Some("render")),
+            (self.temporary(), None),
+        ];
+        folders.iter().all(|(folder, inside)| empty(folder, *inside).is_ok())
+    }
+
     /// Removes the attempt, and the folders above it that are empty then.
     pub fn remove(&self) -> io::Result<()> {
         match fs::remove_dir_all(&self.path) {
@@ -216,7 +278,7 @@ impl AttemptFolder {
             _ => {}
         }
         let mut above = self.path.parent();
-        for _ in 0..2 {
+        for _ in 0..self.above {
             let Some(folder) = above else { break };
             // Not empty: another attempt of the job or pipeline is there.
             if fs::remove_dir(folder).is_err() {
@@ -226,6 +288,23 @@ impl AttemptFolder {
         }
         Ok(())
     }
+}
+
+/// Removes what is in a folder; the folder `inside` stays in it, empty.
+fn empty(folder: &Path, inside: Option<&str>) -> io::Result<()> {
+    if !fs::symlink_metadata(folder)?.is_dir() {
+        return Err(ErrorKind::NotADirectory.into());
+    }
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let stays = inside.is_some_and(|inside| entry.file_name() == inside);
+        match (entry.file_type()?.is_dir(), stays) {
+            (true, true) => empty(&entry.path(), None)?,
+            (true, false) => fs::remove_dir_all(entry.path())?,
+            (false, _) => fs::remove_file(entry.path())?,
+        }
+    }
+    Ok(())
 }
 
 /// Whether the folder takes [`bounds::ROOM_BYTES`]. Only writing tells: quotas have their say too.
@@ -281,6 +360,48 @@ mod tests {
         assert!(two.output().is_dir());
         two.remove().unwrap();
         assert_eq!(fs::read_dir(work.path().join("staging")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_is_used_again_is_empty_and_no_link_is_followed() {
+        let work = tempfile::tempdir().unwrap();
+        let folder = WorkFolder::open(work.path()).unwrap();
+        let one = folder.attempt_again(PipelineId(1), JobId(2), Epoch(1)).unwrap();
+        fs::create_dir_all(one.output().join("render/deep")).unwrap();
+        fs::create_dir_all(one.input().join("source/textures")).unwrap();
+        for file in ["out/render/1.png", "out/program.log", "in/source/a.blend", "tmp/x"] {
+            fs::write(one.path.join(file), b"x").unwrap();
+        }
+        folder.put_back(&one).unwrap();
+        assert!(!one.path.exists());
+        let two = folder.attempt_again(PipelineId(1), JobId(3), Epoch(1)).unwrap();
+        let names = |path: &Path| -> Vec<String> {
+            let entries = fs::read_dir(path).unwrap().flatten();
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+        };
+        assert_eq!(
+            (names(&two.input()), names(&two.output())),
+            (vec!["source".to_owned()], vec!["render".to_owned()])
+        );
+        let inside = [two.input().join("source"), two.output().join("render"), two.temporary()];
+        assert!(inside.iter().all(|path| names(path).is_empty()));
+        #[cfg(unix)]
+        {
+            fs::write(work.path().join("precious"), b"x").unwrap();
+            fs::remove_dir(two.output().join("render")).unwrap();
+            std::os::unix::fs::symlink(work.path(), two.output().join("render")).unwrap();
+            folder.put_back(&two).unwrap();
+            assert!(work.path().join("precious").exists());
+            fs::remove_dir_all(work.path().join("staging/spare-attempt-1-3-1/tmp")).unwrap();
+        }
+        // What is not whole any more is not used again either.
+        let three = folder.attempt_again(PipelineId(1), JobId(4), Epoch(1)).unwrap();
+        folder.put_back(&three).unwrap();
+        assert!(folder.spares().is_empty());
+        folder.wipe().unwrap();
+        assert!(
+            folder.attempt_again(PipelineId(1), JobId(5), Epoch(1)).unwrap().temporary().is_dir()
+        );
     }
 
     #[cfg(target_os = "linux")]

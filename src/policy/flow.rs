@@ -112,6 +112,9 @@ pub fn is_published(made_by: Stage, name: &str) -> bool {
 /// Where the pictures lie that a program drew of a scene: they are the result.
 pub const SCENE_FOLDER: &str = "render/";
 
+/// Where the small pictures of a scene's frames lie, for people who watch.
+pub const THUMBNAIL_FOLDER: &str = "thumbnails/";
+
 /// The name of the picture that stands for the whole pipeline.
 pub const STILL: &str = "still.png";
 
@@ -176,6 +179,7 @@ mod tests {
         assert!(is_published(Stage::Render, STILL));
         assert!(!is_published(Stage::Render, "turntable/0001.png"));
         assert!(!is_published(Stage::Transform, "frames/000001.png"));
+        assert!(!is_published(Stage::Render, "thumbnails/shot_0001.png"));
         assert!(is_published(Stage::Transform, "scene.glb"));
         assert!(is_published(Stage::Render, "render/shot_0001.exr"));
     }

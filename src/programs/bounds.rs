@@ -10,7 +10,7 @@ pub const FIRST_SAMPLE_MS: u64 = 50;
 pub const SAMPLE_MS: u64 = 500;
 /// How often one with a memory limit is measured.
 pub const LIMITED_SAMPLE_MS: u64 = 100;
-/// Measuring takes at most this part of the time: one in so many.
+/// Measuring takes at most this part of the time, one in so many, where no limit depends on it.
 pub const SAMPLE_SHARE: u32 = 20;
 /// Measurements in a row above the limit that end a program: while a process starts another one,
 /// the memory of both is counted for a moment.

@@ -105,11 +105,10 @@ pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
             break;
         }
         match memory_of(pid) {
-            Memory::None => return None,
             Memory::New => std::thread::sleep(EXEC_PAUSE),
             // Perhaps it was replaced between the two looks.
             Memory::Settled if empty < EMPTY_LOOKS => empty += 1,
-            Memory::Settled => return None,
+            Memory::None | Memory::Settled => return None,
         }
     }
     let value = environment

@@ -11,7 +11,8 @@ use std::fmt;
 /// The name of the variable.
 pub const VARIABLE: &str = "SAWAH_ATTEMPT";
 
-/// What the variable holds: `INSTANCE.JOB.EPOCH`.
+/// What the variable holds: `INSTANCE.JOB.EPOCH` for an attempt, `INSTANCE.host-NUMBER` for a host
+/// that serves one attempt after the other, and for what lives as long as it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark(String);
 
@@ -21,20 +22,29 @@ impl Mark {
         Self(format!("{instance}.{job}.{epoch}"))
     }
 
+    /// The mark of a host that serves many attempts.
+    pub fn of_host(instance: &str, number: u64) -> Self {
+        Self(format!("{instance}.host-{number}"))
+    }
+
     /// The variable's value.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
 
-    /// Kills everything that carries this mark, and all below it.
-    pub fn end(&self) -> Swept {
-        end(&|found| found == self.0)
-    }
+/// Kills everything that carries one of these marks, and all below it.
+pub fn end_marked(marks: &[Mark]) -> Swept {
+    end(&|found| is_one_of(found, marks))
+}
 
-    /// [`Mark::end`] without a second look and without waiting.
-    pub fn strike(&self) {
-        send(alive(&|found| found == self.0), Sign::Kill);
-    }
+/// [`end_marked`] without a second look and without waiting.
+pub fn strike_marked(marks: &[Mark]) {
+    send(alive(&|found| is_one_of(found, marks)), Sign::Kill);
+}
+
+fn is_one_of(found: &str, marks: &[Mark]) -> bool {
+    marks.iter().any(|mark| mark.0 == found)
 }
 
 impl fmt::Display for Mark {

@@ -3,7 +3,8 @@
 //!
 //! Reading order: [`program`] (the words), [`run()`] (one program from start to end), [`signal`] and
 //! [`registry`] (how others end it), [`tree`] (which processes are its), [`mark`] (how they are
-//! found when nobody is left who knows), [`host`] (what a process that runs programs does first).
+//! found when nobody is left who knows), [`host`] (what a process that runs programs does first),
+//! [`surroundings`] (what it gives to all of them).
 
 pub mod bounds;
 pub mod program;
@@ -12,6 +13,7 @@ pub mod registry;
 pub mod host;
 pub mod tree;
 pub mod mark;
+pub mod surroundings;
 mod raw_log;
 mod run;
 mod start;
@@ -22,7 +24,7 @@ mod system;
 
 pub use mark::Mark;
 pub use program::{Bounds, EndWhy, Ended, Heard, How, Program, ProgramError, Usage};
-pub use run::run;
+pub use run::{run, run_fed};
 pub use signal::EndSignal;
 
 #[cfg(test)]

@@ -38,6 +38,21 @@ pub fn end_all(why: EndWhy) -> usize {
     registry.runs.len()
 }
 
+/// Whether [`end_all`] was called: nothing can be run any more.
+pub fn is_over() -> bool {
+    registry().stopped.is_some()
+}
+
+/// How many programs run now.
+pub fn running() -> usize {
+    registry().runs.len()
+}
+
+/// The main processes of all runs.
+pub(super) fn roots() -> BTreeSet<Process> {
+    registry().runs.values().filter_map(|run| run.root).collect()
+}
+
 impl Registered {
     /// Adds a run; after [`end_all`] it is told to end at once.
     pub(super) fn new(end: &EndSignal) -> Self {

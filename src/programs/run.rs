@@ -13,9 +13,9 @@ use super::tree::{Process, Sign, Tree, send};
 use super::{mark, system};
 use crate::clock::Stopwatch;
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, PipeReader};
 use std::path::Path;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 /// Runs a program and waits until it and everything that it has started is gone.
@@ -28,6 +28,30 @@ use std::time::Duration;
 /// is ended: asked first, except for memory, and killed after the grace.
 pub fn run(
     program: &Program,
+    bounds: &Bounds,
+    raw_log: &Path,
+    end: &EndSignal,
+    hear: &mut dyn FnMut(Heard<'_>),
+) -> Result<Ended, ProgramError> {
+    run_with(program, Stdio::null(), bounds, raw_log, end, hear)
+}
+
+/// [`run()`] for a program that is told what to do while it runs: it reads `input`, whose end comes
+/// at the latest with this process.
+pub fn run_fed(
+    program: &Program,
+    input: PipeReader,
+    bounds: &Bounds,
+    raw_log: &Path,
+    end: &EndSignal,
+    hear: &mut dyn FnMut(Heard<'_>),
+) -> Result<Ended, ProgramError> {
+    run_with(program, input.into(), bounds, raw_log, end, hear)
+}
+
+fn run_with(
+    program: &Program,
+    input: Stdio,
     bounds: &Bounds,
     raw_log: &Path,
     end: &EndSignal,
@@ -60,7 +84,7 @@ pub fn run(
         over: 0,
         peak_memory_bytes: 0,
     };
-    let pid = start(program, &run.events)?;
+    let pid = start(program, input, &run.events)?;
     let root = run.tree.started(pid);
     run.registered.set_root(root);
     loop {
@@ -165,8 +189,15 @@ impl Run<'_> {
         let limit_bytes = self.bounds.memory_bytes;
         let is_over = limit_bytes > 0 && memory_bytes > limit_bytes;
         self.over = if is_over { self.over + 1 } else { 0 };
-        let pause_ms = if limit_bytes > 0 { LIMITED_SAMPLE_MS } else { SAMPLE_MS };
-        self.pause = Duration::from_millis(pause_ms).max(cost.elapsed() * SAMPLE_SHARE);
+        let (often, seldom) =
+            (Duration::from_millis(LIMITED_SAMPLE_MS), Duration::from_millis(SAMPLE_MS));
+        let cost = cost.elapsed() * SAMPLE_SHARE;
+        // A limit must hold on a busy machine too, where measuring seems to cost much.
+        self.pause = match limit_bytes {
+            0 => cost.max(seldom),
+            _ if is_over => often,
+            _ => cost.clamp(often, seldom),
+        };
         self.looked = Stopwatch::start();
         if self.over >= OVER_SAMPLES {
             self.how = Some(How::OverMemory);

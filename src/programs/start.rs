@@ -1,8 +1,8 @@
 //! Starts a program, with one thread that reads what it writes and one that waits for its end.
 
 use super::bounds::{CHUNK_BYTES, CHUNKS};
-use super::mark;
 use super::program::{Program, ProgramError};
+use super::{mark, surroundings};
 use std::io::{self, PipeReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -34,12 +34,13 @@ impl Events {
     }
 }
 
-/// Starts the program; its process id. Its output and its end come as events.
-pub(super) fn start(program: &Program, events: &Events) -> Result<u32, ProgramError> {
+/// Starts the program, which reads `input`; its process id. Its output and its end come as events.
+pub(super) fn start(program: &Program, input: Stdio, events: &Events) -> Result<u32, ProgramError> {
     let failed = |error| ProgramError::Start { error, program: program.program.clone() };
     let (reader, writer) = io::pipe().map_err(failed)?;
     let mut command = Command::new(&program.program);
-    command.args(&program.arguments).current_dir(&program.folder).stdin(Stdio::null());
+    command.args(&program.arguments).current_dir(&program.folder).stdin(input);
+    command.envs(surroundings::get());
     for name in program.remove.iter().filter(|name| *name != mark::VARIABLE) {
         command.env_remove(name);
     }

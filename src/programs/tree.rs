@@ -1,7 +1,7 @@
 //! Which processes belong to a program, and how they are made to end.
 
 use super::bounds::{KILL_MS, LOOK_MS};
-use super::registry::Registered;
+use super::registry::{self, Registered};
 use super::{host, mark, system};
 use crate::clock::Stopwatch;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,22 +59,32 @@ pub fn end_below(root: Process) -> Swept {
         return Swept::default();
     }
     send([root], Sign::Freeze);
-    sweep(|| alive_below(root))
+    sweep(|| alive_below(root, &BTreeSet::new()))
 }
 
 /// [`end_below`] without a second look and without waiting.
 pub fn strike_below(root: Process) {
     send([root], Sign::Freeze);
-    send(alive_below(root), Sign::Kill);
+    send(alive_below(root, &BTreeSet::new()), Sign::Kill);
 }
 
 /// Kills everything below this process.
 pub fn end_own() -> Swept {
+    end_own_but(&BTreeSet::new())
+}
+
+/// Kills everything below this process but the programs that [`super::run()`] looks after now, and
+/// what is below them.
+pub fn end_strays() -> Swept {
+    end_own_but(&registry::roots())
+}
+
+fn end_own_but(skip: &BTreeSet<Process>) -> Swept {
     if system::childless() {
         return Swept::default();
     }
     let Some(own) = identify(std::process::id()) else { return Swept::default() };
-    sweep(|| alive_below(own))
+    sweep(|| alive_below(own, skip))
 }
 
 /// Kills what `find` finds until it finds nothing more.
@@ -102,10 +112,10 @@ pub(super) fn send(processes: impl IntoIterator<Item = Process>, sign: Sign) {
     }
 }
 
-fn alive_below(root: Process) -> Vec<Process> {
+fn alive_below(root: Process, skip: &BTreeSet<Process>) -> Vec<Process> {
     let table = system::table();
     let same = table.get(&root.pid).is_some_and(|row| row.process == root);
-    let rows = if same { below(&table, [root.pid], &BTreeSet::new()) } else { Vec::new() };
+    let rows = if same { below(&table, [root.pid], skip) } else { Vec::new() };
     rows.into_iter().filter(|row| row.alive).map(|row| row.process).collect()
 }
 
@@ -150,9 +160,11 @@ pub(super) struct Tree {
 impl Tree {
     /// To be called before the program starts: what is there already is not of its tree.
     pub(super) fn before(mark: Option<&String>) -> Self {
+        // What a host starts stays below it: the mark leads to nothing more.
+        let host = host::is_host();
         let mut tree = Self {
-            mark: mark.cloned(),
-            host: host::is_host(),
+            mark: mark.filter(|_| !host).cloned(),
+            host,
             before: BTreeSet::new(),
             root: None,
             seen: BTreeSet::new(),

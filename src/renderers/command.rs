@@ -131,10 +131,30 @@ impl Unit {
 impl Profile {
     /// The command that runs `program` (a name or path, or the job's own) with these values.
     pub fn invocation(&self, program: &str, values: &Values) -> Result<Invocation, CommandError> {
+        self.invocation_of(program, &self.command.arguments, values)
+    }
+
+    /// The command that keeps the program running; its script's path is still to be added. None
+    /// where this program cannot be kept.
+    pub fn warm_invocation(
+        &self,
+        program: &str,
+        values: &Values,
+    ) -> Option<Result<Invocation, CommandError>> {
+        let warm = self.warm.as_ref()?;
+        Some(self.invocation_of(program, &warm.arguments, values))
+    }
+
+    fn invocation_of(
+        &self,
+        program: &str,
+        wanted: &[Argument],
+        values: &Values,
+    ) -> Result<Invocation, CommandError> {
         self.check_frames(values)?;
         let value = |place| self.word(values, place);
         let mut arguments = Vec::new();
-        for argument in &self.command.arguments {
+        for argument in wanted {
             let there = |place| value(place).is_some() || is_list(values, place);
             let is_whole = argument.templates().iter().flat_map(Template::gaps).all(there);
             if matches!(argument, Argument::Group(_)) && !is_whole {

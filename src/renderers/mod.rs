@@ -20,6 +20,7 @@ pub mod run;
 pub mod template;
 pub mod values;
 pub mod verdict;
+pub mod warm;
 
 pub use command::{CommandError, Invocation, Unit};
 pub use event::Event;

@@ -5,6 +5,7 @@ use super::output::OutputCheck;
 use super::pattern::Pattern;
 use super::progress::Tells;
 use super::rules::{ExitRule, LogRules, SuccessRule};
+use super::warm::WarmRules;
 use crate::model::limits;
 use serde::Deserialize;
 
@@ -25,6 +26,9 @@ pub struct Profile {
     pub program: ProgramRules,
     /// Its command line.
     pub command: CommandRules,
+    /// How it is kept running, where it can be.
+    #[serde(default)]
+    pub warm: Option<WarmRules>,
     /// Its environment.
     #[serde(default)]
     pub environment: EnvironmentRules,
@@ -91,6 +95,9 @@ pub enum ProfileError {
     /// 0 means that all is well.
     #[error("the exit code {0} is 0 or stands twice")]
     ExitCode(i32),
+    /// Scripts are shipped, not read from the disk.
+    #[error("no script to keep a program running is called '{0}'")]
+    WarmScript(String),
 }
 
 impl Probe {
@@ -132,6 +139,9 @@ impl Profile {
         };
         if let Some(name) = self.program.names.iter().find(wrong) {
             return Err(ProfileError::ProgramName(name.clone()));
+        }
+        if let Some(warm) = self.warm.as_ref().filter(|warm| warm.text().is_none()) {
+            return Err(ProfileError::WarmScript(warm.script.clone()));
         }
         let mut codes: Vec<i32> = vec![0];
         for rule in &self.exit {

@@ -53,6 +53,7 @@ impl Bench {
             input_dir: input,
             output_dir: output,
             workshop: crate::stages::Workshop::default(),
+            stay: None,
         };
         Self { _folder: folder, request }
     }

@@ -53,6 +53,7 @@ pub(crate) fn request(stage: Stage, input: &Path, output: &Path) -> StageRequest
         input_dir: input.to_owned(),
         output_dir: output.to_owned(),
         workshop: super::Workshop::default(),
+        stay: None,
     }
 }
 

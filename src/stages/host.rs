@@ -1,19 +1,24 @@
 //! The stage host: the child process in which foreign bytes are read.
 //!
 //! It takes one request from standard input, runs the stage under a memory limit and answers on
-//! standard output. A line `stop` asks it to end its programs. The end of standard input means that
+//! standard output. Where the request lets it stay, it then says that it is ready and takes the next
+//! one: for stages whose work is done by programs of others, which are gone with their attempt
+//! anyway. A line `stop` asks it to end its programs. The end of standard input means that
 //! the worker is gone: then the host kills all that is below it and its whole process group, so
 //! that no renderer outlives its worker.
 
 use super::message::{HOST_LINE_BYTES, HostMessage, STOP_LINE, cut};
-use super::{Produced, Reporter, StageRequest, StageResult, dispatch};
+use super::{Produced, Reporter, StageRequest, StageResult, Stay, dispatch};
 use crate::model::{Reason, limits};
-use crate::programs::{self, EndWhy};
+use crate::programs::tree::Swept;
+use crate::programs::{self, EndWhy, mark, surroundings};
 use crate::protocol::work::Failure;
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
 /// Stack of the thread that runs a stage, in bytes: deep enough for nested foreign files.
@@ -25,25 +30,78 @@ static LEAVING: Mutex<()> = Mutex::new(());
 /// The worker is gone: what the stage says about its killed children is no news.
 static GONE: AtomicBool = AtomicBool::new(false);
 
-/// Runs one stage as a child of a worker. Exit code 0 only after a `done` line.
+/// Runs stages as a child of a worker. Exit code 0 only after a `done` line.
 pub fn main() -> ExitCode {
     if serve(&dispatch::run) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Reads a request, runs `stage`, answers; whether the stage is done.
+/// Reads a request, runs `stage`, answers, and goes on where it may stay; whether the last one is
+/// done.
 fn serve(stage: &(dyn Fn(&StageRequest, &dyn Reporter) -> StageResult + Sync)) -> bool {
     programs::host::become_host();
     programs::registry::listen(|running| say(&HostMessage::Programs { running }));
-    let reporter = StdoutReporter { highest: Mutex::new(0.0) };
-    let result = read_request().and_then(|request| {
-        // A program of others is bounded by what it uses, not by what it asks the system for.
-        if request.assignment.settings.scene.is_none() {
-            limit_memory(request.assignment.limits.memory_bytes)?;
+    let (mut line, requests) = match first_request() {
+        Ok(first) => first,
+        Err(failure) => return answer(Err(failure)),
+    };
+    loop {
+        let (result, stays) = serve_one(stage, &line);
+        if !stays {
+            // What still runs could change the files of the result.
+            programs::tree::end_own();
+            let done = answer(result);
+            drop(LEAVING.lock());
+            return done;
         }
-        run_on_own_thread(stage, &request, &reporter)
-    });
-    // What still runs could change the files of the result.
-    programs::tree::end_own();
+        let done = answer(result);
+        say(&HostMessage::Ready);
+        match requests.recv() {
+            Ok(next) => line = next,
+            Err(_) => return done,
+        }
+    }
+}
+
+/// Runs one stage; whether this host can serve another attempt after it.
+fn serve_one(
+    stage: &(dyn Fn(&StageRequest, &dyn Reporter) -> StageResult + Sync),
+    line: &[u8],
+) -> (StageResult, bool) {
+    let request: StageRequest = match serde_json::from_slice(line) {
+        Ok(request) => request,
+        Err(error) => {
+            let why = format!("the request to the stage host cannot be understood: {error}");
+            return (Err(Failure::new(Reason::Unexpected, why)), false);
+        }
+    };
+    // A program of others is bounded by what it uses, not by what it asks the system for.
+    if request.assignment.settings.scene.is_none()
+        && let Err(failure) = limit_memory(request.assignment.limits.memory_bytes)
+    {
+        return (Err(failure), false);
+    }
+    let stay = request.stay.as_ref().filter(|_| request.may_share());
+    surroundings::set(stay.map(own_variables).unwrap_or_default());
+    let reporter = StdoutReporter { highest: Mutex::new(0.0) };
+    let (result, panicked) = run_on_own_thread(stage, &request, &reporter);
+    let stays = stay.is_some() && !panicked && !programs::registry::is_over();
+    if !stays {
+        return (result, false);
+    }
+    let Swept { left, .. } = programs::tree::end_strays();
+    (result, left == 0)
+}
+
+/// What the programs of one attempt are given in a host that serves many.
+fn own_variables(stay: &Stay) -> BTreeMap<String, String> {
+    let temporary = stay.temporary.to_string_lossy();
+    let folders = ["TMPDIR", "TMP", "TEMP"].map(|name| (name.to_owned(), temporary.to_string()));
+    let mark = (mark::VARIABLE.to_owned(), stay.mark.clone());
+    folders.into_iter().chain([mark]).collect()
+}
+
+/// Says what became of the request; whether it is done.
+fn answer(result: StageResult) -> bool {
     let message = match result {
         Ok(output) => HostMessage::Done { output },
         Err(mut failure) => {
@@ -53,12 +111,12 @@ fn serve(stage: &(dyn Fn(&StageRequest, &dyn Reporter) -> StageResult + Sync)) -
     };
     let done = matches!(message, HostMessage::Done { .. });
     say(&message);
-    drop(LEAVING.lock());
     done
 }
 
-/// Reads the request's line, then leaves standard input to the watchdog.
-fn read_request() -> Result<StageRequest, Failure> {
+/// Reads the first request's line, then leaves standard input to the watchdog, which hands on those
+/// that follow.
+fn first_request() -> Result<(Vec<u8>, Receiver<Vec<u8>>), Failure> {
     let bad = |why: String| Failure::new(Reason::Unexpected, why);
     let mut input = BufReader::new(std::io::stdin());
     let mut line = Vec::new();
@@ -70,20 +128,22 @@ fn read_request() -> Result<StageRequest, Failure> {
     if line.last() != Some(&b'\n') {
         return Err(bad("the request to the stage host is not one whole line".to_owned()));
     }
-    watch_for_orphaning(input)?;
-    serde_json::from_slice(&line).map_err(|error| {
-        bad(format!("the request to the stage host cannot be understood: {error}"))
-    })
+    let (hand, requests) = sync_channel(1);
+    watch_for_orphaning(input, hand)?;
+    Ok((line, requests))
 }
 
-fn watch_for_orphaning(mut input: impl Read + Send + 'static) -> Result<(), Failure> {
+fn watch_for_orphaning(
+    mut input: impl Read + Send + 'static,
+    requests: SyncSender<Vec<u8>>,
+) -> Result<(), Failure> {
     let watch = move || {
         let mut order = Order::default();
-        let mut bytes = [0; 64];
+        let mut bytes = [0; 4_096];
         loop {
             match input.read(&mut bytes) {
                 Ok(0) => leave(),
-                Ok(length) => order.hear(bytes.get(..length).unwrap_or_default()),
+                Ok(length) => order.hear(bytes.get(..length).unwrap_or_default(), &requests),
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(_) => leave(),
             }
@@ -99,22 +159,30 @@ fn watch_for_orphaning(mut input: impl Read + Send + 'static) -> Result<(), Fail
     )
 }
 
-/// What the worker says after the request.
+/// What the worker says after the first request.
 #[derive(Default)]
 struct Order {
     line: Vec<u8>,
 }
 
 impl Order {
-    fn hear(&mut self, bytes: &[u8]) {
+    fn hear(&mut self, bytes: &[u8], requests: &SyncSender<Vec<u8>>) {
         for byte in bytes {
             if *byte != b'\n' {
+                let is_request = self.line.first().unwrap_or(byte) == &b'{';
+                let bound = if is_request { HOST_LINE_BYTES } else { STOP_LINE.len() };
                 // A longer line is no order that we know.
-                if self.line.len() <= STOP_LINE.len() {
+                if self.line.len() <= bound {
                     self.line.push(*byte);
                 }
-            } else if std::mem::take(&mut self.line) == STOP_LINE.as_bytes() {
+                continue;
+            }
+            let line = std::mem::take(&mut self.line);
+            if line == STOP_LINE.as_bytes() {
                 programs::registry::end_all(EndWhy::Stop);
+            } else if line.first() == Some(&b'{') {
+                // One at a time comes: a worker that sends more gets no answer to them.
+                let _ = requests.try_send(line);
             }
         }
     }
@@ -170,23 +238,26 @@ fn limit_memory(_memory_bytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What the stage said, and whether it panicked.
 fn run_on_own_thread(
     stage: &(dyn Fn(&StageRequest, &dyn Reporter) -> StageResult + Sync),
     request: &StageRequest,
     reporter: &StdoutReporter,
-) -> StageResult {
+) -> (StageResult, bool) {
     let name = format!("stage-{}", request.assignment.stage);
     std::thread::scope(|scope| {
-        std::thread::Builder::new()
+        let started = std::thread::Builder::new()
             .name(name)
             .stack_size(STAGE_STACK_BYTES)
-            .spawn_scoped(scope, || stage(request, reporter))
-            .map_err(|error| {
+            .spawn_scoped(scope, || stage(request, reporter));
+        match started.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(result)) => (result, false),
+            Ok(Err(panic)) => (Err(from_panic(panic.as_ref(), request)), true),
+            Err(error) => {
                 let message = format!("the stage's thread cannot be started: {error}");
-                Failure::new(Reason::Unexpected, message)
-            })?
-            .join()
-            .unwrap_or_else(|panic| Err(from_panic(panic.as_ref(), request)))
+                (Err(Failure::new(Reason::Unexpected, message)), true)
+            }
+        }
     })
 }
 

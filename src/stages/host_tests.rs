@@ -76,19 +76,23 @@ fn start(role: &str, memory_bytes: u64) -> Child {
     start_with(role, memory_bytes, "")
 }
 
-fn start_with(role: &str, memory_bytes: u64, script: &str) -> Child {
+fn command(role: &str, script: &str) -> Command {
     let name = std::thread::current().name().unwrap_or_default().to_owned();
     let (module, _) = name.rsplit_once("::").unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap())
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args(["--exact", &format!("{module}::child"), "--nocapture", "--test-threads=1"])
         .env(ROLE, role)
         .env(SCRIPT, script)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()
-        .unwrap();
+        .process_group(0);
+    command
+}
+
+fn start_with(role: &str, memory_bytes: u64, script: &str) -> Child {
+    let mut child = command(role, script).spawn().unwrap();
     let mut request = request(Stage::Inspect, Path::new("/in"), Path::new("/out"));
     request.assignment.limits.memory_bytes = memory_bytes;
     let mut line = serde_json::to_vec(&request).unwrap();
@@ -201,9 +205,92 @@ fn a_stop_line_asks_the_program_and_the_stage_ends_with_what_it_has() {
 
 #[test]
 fn an_order_is_a_whole_line() {
+    let (hand, requests) = sync_channel(1);
     let mut order = Order::default();
-    order.hear(b"a stop\nstopp\nsto");
+    order.hear(b"a stop\nstopp\nsto", &hand);
     assert_eq!(order.line, b"sto");
-    order.hear(b"rm of a long line that nobody understands");
+    order.hear(b"rm of a long line that nobody understands", &hand);
     assert!(order.line.len() <= STOP_LINE.len() + 1);
+    order.hear(b"\n{\"a\":", &hand);
+    assert!(requests.try_recv().is_err());
+    order.hear(b"1}\n{\"b\":2}\n", &hand);
+    assert_eq!(requests.try_recv().as_deref(), Ok(&br#"{"a":1}"#[..]));
+    assert!(requests.try_recv().is_err());
+}
+
+/// One more request to a host, which may stay after it.
+fn ask_to_stay(child: &mut Child, folder: &Path, mark: &str) {
+    let mut request = request(Stage::Render, Path::new("/in"), Path::new("/out"));
+    request.assignment.settings.scene = Some(crate::recipes::SceneSettings::default());
+    request.stay = Some(crate::stages::Stay {
+        folder: folder.to_owned(),
+        temporary: folder.join(mark),
+        mark: mark.to_owned(),
+    });
+    let mut line = serde_json::to_vec(&request).unwrap();
+    line.push(b'\n');
+    child.stdin.as_mut().unwrap().write_all(&line).unwrap();
+}
+
+/// A host whose first request is such a one.
+fn start_to_stay(role: &str, script: &str, folder: &Path) -> Child {
+    let mut child = command(role, script).spawn().unwrap();
+    ask_to_stay(&mut child, folder, "one");
+    child
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_host_that_stays_serves_the_next_attempt_with_its_own_mark_and_nothing_of_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = "(env -i setsid sh -c 'echo $$; exec /bin/sleep 1000 >/dev/null 2>&1' &)";
+    let script = format!("echo \"$SAWAH_ATTEMPT $TMPDIR\"; {daemon}; sleep 0.2");
+    let mut child = start_to_stay("renders", &script, folder.path());
+    let mut said = messages(&mut child);
+    for mark in ["one", "two"] {
+        let words = next_line(&mut said);
+        let place = folder.path().join(mark);
+        assert_eq!(words, format!("{mark} {}", place.display()));
+        let pid = next_line(&mut said);
+        let answered = said.find(|message| matches!(message, HostMessage::Failed { .. }));
+        assert!(answered.is_some());
+        assert_eq!(said.next(), Some(HostMessage::Ready));
+        assert!(!is_alive(&pid), "what hides outlives its attempt");
+        if mark == "one" {
+            ask_to_stay(&mut child, folder.path(), "two");
+        }
+    }
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().signal(), Some(Signal::KILL.as_raw()));
+}
+
+#[test]
+fn a_host_in_doubt_does_not_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut panics = start_to_stay("panics", "", folder.path());
+    let said: Vec<_> = messages(&mut panics).collect();
+    assert!(matches!(said.last(), Some(HostMessage::Failed { .. })), "{said:?}");
+    assert_eq!(panics.wait().unwrap().code(), Some(1));
+    let mut stopped = start_to_stay("renders", "echo ready; exec sleep 1000", folder.path());
+    let mut said = messages(&mut stopped);
+    assert_eq!(next_line(&mut said), "ready");
+    stopped.stdin.as_mut().unwrap().write_all(b"stop\n").unwrap();
+    assert!(said.all(|message| message != HostMessage::Ready));
+    assert_eq!(stopped.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_host_of_foreign_files_ends_with_its_attempt() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = command("works", "").spawn().unwrap();
+    let mut request = request(Stage::Inspect, Path::new("/in"), Path::new("/out"));
+    request.assignment.settings.scene = Some(crate::recipes::SceneSettings::default());
+    let (folder, mark) = (folder.path().to_owned(), "one".to_owned());
+    request.stay = Some(crate::stages::Stay { temporary: folder.clone(), folder, mark });
+    let mut line = serde_json::to_vec(&request).unwrap();
+    line.push(b'\n');
+    child.stdin.as_mut().unwrap().write_all(&line).unwrap();
+    let said: Vec<_> = messages(&mut child).collect();
+    assert!(matches!(said.last(), Some(HostMessage::Done { .. })), "{said:?}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

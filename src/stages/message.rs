@@ -50,6 +50,9 @@ pub enum HostMessage {
         /// Why.
         failure: Failure,
     },
+    /// After the answer, from a host that is to stay: nothing of the attempt is left, and the next
+    /// request may come.
+    Ready,
 }
 
 /// Cuts a text at a letter's border so that it has at most `max` bytes.

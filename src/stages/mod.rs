@@ -30,7 +30,7 @@ mod testing;
 
 pub use dispatch::run;
 
-use crate::model::PathMapping;
+use crate::model::{PathMapping, Stage};
 use crate::protocol::work::{Assignment, Failure, StageReport};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -50,6 +50,28 @@ pub struct StageRequest {
     /// The programs of others on this machine.
     #[serde(default)]
     pub workshop: Workshop,
+    /// Set where the host serves other attempts after this one.
+    #[serde(default)]
+    pub stay: Option<Stay>,
+}
+
+/// What an attempt needs of its own in a host that serves many.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stay {
+    /// The host's folder: what lies there may be used again by later attempts.
+    pub folder: PathBuf,
+    /// For temporary files of this attempt.
+    pub temporary: PathBuf,
+    /// By which this attempt's programs are found.
+    pub mark: String,
+}
+
+impl StageRequest {
+    /// Whether its host can serve other attempts. Foreign files are decoded in hosts that end with
+    /// their attempt: what a decoder leaves behind must meet no other.
+    pub fn may_share(&self) -> bool {
+        self.assignment.stage == Stage::Render && self.assignment.settings.scene.is_some()
+    }
 }
 
 /// What a worker's machine has of other people's programs.

@@ -21,7 +21,13 @@ pub(super) fn request(
     assignment.chunk = chunk;
     assignment.settings = settings;
     assignment.input.kind = Some(kind);
-    StageRequest { assignment, input_dir, output_dir, workshop: super::Workshop::default() }
+    StageRequest {
+        assignment,
+        input_dir,
+        output_dir,
+        workshop: super::Workshop::default(),
+        stay: None,
+    }
 }
 
 /// Keeps what a stage says; fails when progress falls.

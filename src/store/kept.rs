@@ -2,10 +2,11 @@
 //! The next attempt, or the replay, need not make them again.
 
 use super::columns::{size_column, size_value};
-use super::transition::fenced;
+use super::transition::{JobRow, fenced};
 use super::writer::Tx;
-use super::{Store, StoreError, report};
+use super::{Store, StoreError, advance, report, sessions};
 use crate::model::{JobId, limits};
+use crate::policy::flow;
 use crate::protocol::work::{Fence, OutputFile};
 use rusqlite::{Connection, params};
 
@@ -23,7 +24,8 @@ impl Store {
             .run(move |tx| {
                 let row = fenced(tx, job, &fence)?;
                 report::check_outputs(&files)?;
-                keep(tx, row.id, &files)
+                keep(tx, row.id, &files)?;
+                show(tx, &row, &files)
             })
             .await
     }
@@ -52,6 +54,19 @@ fn keep(tx: &Tx<'_>, job: JobId, files: &[OutputFile]) -> Result<(), StoreError>
         return Err(StoreError::Invalid(format!("a job may make at most {most} files")));
     }
     Ok(())
+}
+
+/// The newest frame stands for the pipeline while it is drawn.
+fn show(tx: &Tx<'_>, row: &JobRow, files: &[OutputFile]) -> Result<(), StoreError> {
+    let is_small = |file: &&OutputFile| file.name.starts_with(flow::THUMBNAIL_FOLDER);
+    let Some(newest) = files.iter().rfind(is_small) else { return Ok(()) };
+    let mut pipeline = advance::pipeline(tx.db, row.pipeline)?;
+    pipeline.still = Some(newest.checksum);
+    tx.db
+        .prepare_cached("UPDATE pipeline SET still = ?1 WHERE id = ?2")?
+        .execute(params![pipeline.still, pipeline.id])?;
+    let actor = sessions::actor(row.worker.as_deref().unwrap_or("unknown"));
+    advance::set_pipeline(tx, &pipeline, pipeline.status, &actor)
 }
 
 /// What is kept of a job, by name.

@@ -5,6 +5,7 @@ use super::bounds;
 use super::cache::Cache;
 use super::capabilities;
 use super::config::{WorkerConfig, WorkerError};
+use super::hosts::HostPool;
 use super::session::{self, SessionEnd, Worker, pause};
 use super::staging::WorkFolder;
 use crate::model::{Now, SessionId};
@@ -29,7 +30,7 @@ pub async fn run(config: WorkerConfig, shutdown: CancellationToken) -> Result<()
     let prepare = tokio::task::spawn_blocking(move || {
         let work = WorkFolder::open(&work_dir)?;
         let cache = Cache::open(work.root(), cache_bytes)?;
-        Ok((work, Arc::new(cache)))
+        Ok((Arc::new(work), Arc::new(cache)))
     });
     let (work, cache) = prepare.await.unwrap_or_else(|error| {
         Err(WorkerError::Folder {
@@ -56,7 +57,10 @@ pub async fn run(config: WorkerConfig, shutdown: CancellationToken) -> Result<()
         capabilities,
     };
     let disk_full = AtomicBool::new(false);
-    let worker = Arc::new(Worker { config, api, work, cache, workshop, disk_full });
+    let slots = usize::try_from(config.slots.max(1)).unwrap_or(1);
+    let idle = Duration::from_millis(bounds::HOST_IDLE_MS);
+    let hosts = HostPool::new(Arc::clone(&work), slots, idle);
+    let worker = Arc::new(Worker { config, api, work, cache, workshop, hosts, disk_full });
     let mut fenced = None;
     loop {
         let opening = open_session(&worker, &open, fenced.take());

@@ -6,11 +6,12 @@ use super::keep::{self, KeepBuffer};
 use super::logs::LogBuffer;
 use super::names::relative_path;
 use super::outputs::{self, Verified};
-use super::process::{HostEnd, HostRun, run_host};
+use super::process::{HostEnd, HostRun, run_host, run_in_pool};
 use super::running::{Slot, Stop, StopSignal};
 use super::session::{Session, SessionEnd, pause};
 use super::staging::AttemptFolder;
 use super::transfer::{disk_reason, upload};
+use crate::clock::Stopwatch;
 use crate::model::{JobId, Reason, Stage, limits};
 use crate::programs::Mark;
 use crate::protocol::problem::{Problem, ProblemCode};
@@ -22,6 +23,7 @@ use crate::stages::{Produced, Reporter, StageOutput, StageRequest};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::SemaphorePermit;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 /// Transfers of one attempt at once.
@@ -33,6 +35,8 @@ enum End {
     Failed(Failure),
     /// It was told to stop.
     Stopped(Stop),
+    /// It was fetched ahead, and no slot became free soon: it goes back.
+    NoSlot,
     /// The coordinator says that the job is not ours: nothing more is reported.
     NotOurs,
 }
@@ -74,6 +78,7 @@ pub(super) fn begin(session: &Arc<Session>, assignment: Assignment, tasks: &Task
                     input_dir: folder.input(),
                     output_dir: folder.output(),
                     workshop: session.worker.workshop.clone(),
+                    stay: None,
                     assignment,
                 };
                 let (log, kept) = (Arc::default(), KeepBuffer::default());
@@ -113,12 +118,13 @@ impl Attempt {
             let _ = stop.guard(tokio::time::timeout(wait, ship)).await;
         }
         self.report(result, stop).await;
-        let folder = self.folder.clone();
+        // The next job need not wait until the files are gone.
+        drop(self.slot);
+        let folder = self.folder;
         let removed = tokio::task::spawn_blocking(move || folder.remove()).await;
         if !matches!(removed, Ok(Ok(()))) {
             tracing::warn!(%job, ?removed, "the attempt's folder stays until the next start");
         }
-        drop(self.slot);
     }
 
     async fn work(&self, stop: &mut StopSignal) -> Result<Completion, End> {
@@ -133,7 +139,13 @@ impl Attempt {
             self.request.assignment.chunk,
             self.session.worker.config.name,
         ));
-        let output = self.run_and_keep(stop).await?;
+        let output = {
+            let _slot = self.enter(stop).await?;
+            let watch = Stopwatch::start();
+            let output = self.run_and_keep(stop).await;
+            self.session.pace.took(watch.elapsed());
+            output?
+        };
         self.slot.progress(100.0, "storing files");
         let verified = stop.guard(self.verify(output.clone())).await??;
         stop.guard(self.upload(&verified)).await??;
@@ -189,6 +201,20 @@ impl Attempt {
         }
     }
 
+    /// Waits for a slot; only what was fetched ahead has to.
+    async fn enter(&self, stop: &mut StopSignal) -> Result<SemaphorePermit<'_>, End> {
+        let slots = &self.session.slots;
+        if let Ok(slot) = slots.try_acquire() {
+            return Ok(slot);
+        }
+        self.slot.progress(0.0, "waits for a slot");
+        let wait = Duration::from_millis(bounds::AHEAD_WAIT_MS);
+        match stop.guard(tokio::time::timeout(wait, slots.acquire())).await? {
+            Ok(Ok(slot)) => Ok(slot),
+            Ok(Err(_)) | Err(_) => Err(End::NoSlot),
+        }
+    }
+
     /// Runs the stage, and sends what it says is right while it runs.
     async fn run_and_keep(&self, stop: &mut StopSignal) -> Result<StageOutput, End> {
         let mut stop_keeping = stop.clone();
@@ -214,7 +240,13 @@ impl Attempt {
             mark: &Mark::new(worker.work.instance(), self.job(), self.fence.epoch),
             lost_grace: self.session.lost_grace(),
         };
-        match run_host(run, stop).await {
+        let ended = if self.request.may_share() {
+            run_in_pool(run, &worker.hosts, stop).await
+        } else {
+            worker.hosts.make_room(self.session.running.count());
+            run_host(run, stop).await
+        };
+        match ended {
             HostEnd::Done(output) => Ok(output),
             HostEnd::Failed(failure) => Err(self.with_frames(failure).into()),
             HostEnd::Stopped(stop) => Err(stop.into()),
@@ -279,6 +311,14 @@ impl Attempt {
                 report_failure(&self.session, job, self.fence.clone(), failure, stop).await;
             }
             End::Stopped(Stop::Shutdown) => release(&self.session, job, &self.fence).await,
+            End::NoSlot => {
+                let call = || self.session.worker.api.release(job, &self.fence);
+                let told = until_answered(&self.session, &mut stop, call).await;
+                tracing::info!(%job, ok = told.is_ok(), "no slot became free: job given back");
+                if matches!(told, Err(End::Stopped(Stop::Shutdown))) {
+                    release(&self.session, job, &self.fence).await;
+                }
+            }
             End::Stopped(Stop::Lost) | End::NotOurs => {
                 tracing::info!(%job, epoch = %self.fence.epoch, "attempt stopped, nothing reported");
             }
@@ -339,7 +379,8 @@ async fn report_failure(
     let request = FailRequest { fence, failure };
     let call = || session.worker.api.fail(job, &request);
     match until_answered(session, &mut stop, call).await {
-        Ok(Ok(())) | Err(End::Failed(_) | End::NotOurs | End::Stopped(Stop::Lost)) => {}
+        Ok(Ok(()))
+        | Err(End::Failed(_) | End::NoSlot | End::NotOurs | End::Stopped(Stop::Lost)) => {}
         Ok(Err(problem)) => {
             tracing::error!(%job, problem = problem.message, "the coordinator refuses a failure");
         }

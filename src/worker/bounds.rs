@@ -32,6 +32,17 @@ pub const GOODBYE_MS: u64 = 3_000;
 pub const STOP_GRACE_MS: u64 = 5_000;
 /// The same where the job is lost; never more than half of the lease's margin.
 pub const LOST_GRACE_MS: u64 = 3_000;
+/// Jobs are asked for before a slot is free where they are worked off within this time.
+pub const AHEAD_MS: u64 = 200;
+/// At most so many for each slot.
+pub const AHEAD_ROUNDS: usize = 4;
+/// How long such a job waits for a slot before it is given back.
+pub const AHEAD_WAIT_MS: u64 = 1_000;
+/// How long a stage host that serves many attempts waits for its next one: long enough for the next
+/// chunk of a busy farm, too short for a scene to hold memory that others need.
+pub const HOST_IDLE_MS: u64 = 5_000;
+/// How long what such a host keeps running may take to end well.
+pub const IDLE_GRACE_MS: u64 = 2_000;
 /// How long a killed process may take to be gone.
 pub const KILL_MS: u64 = 10_000;
 /// How long the output of a killed process is still read.

@@ -4,6 +4,7 @@
 use super::attempt::Attempt;
 use super::outputs;
 use crate::model::limits;
+use crate::policy::flow;
 use crate::protocol::work::{Failure, KeepRequest};
 use crate::stages::{Produced, StageOutput};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -85,7 +86,9 @@ pub(super) fn together(
     verified: Vec<outputs::Verified>,
 ) -> Vec<crate::protocol::work::OutputFile> {
     let mut all: Vec<_> = verified.into_iter().map(|verified| verified.file).collect();
-    for file in kept {
+    // Small pictures are for those who watch, and no result.
+    let results = kept.iter().filter(|file| !file.name.starts_with(flow::THUMBNAIL_FOLDER));
+    for file in results {
         if !all.iter().any(|made| made.name == file.name) {
             all.push(file.clone());
         }
@@ -111,7 +114,8 @@ mod tests {
     #[test]
     fn a_result_holds_each_file_once_and_the_new_one_counts() {
         let made = outputs::Verified { path: "x".into(), file: file("render/2.png", b"new") };
-        let kept = [file("render/1.png", b"old"), file("render/2.png", b"old")];
+        let small = file("thumbnails/1.png", b"small");
+        let kept = [file("render/1.png", b"old"), file("render/2.png", b"old"), small];
         let all = together(&kept, vec![made]);
         assert_eq!(all, [file("render/2.png", b"new"), file("render/1.png", b"old")]);
     }

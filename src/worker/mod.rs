@@ -1,7 +1,7 @@
 //! The worker: claims jobs from a coordinator and runs each in a stage host.
 //!
 //! Reading order: [`agent`] (one session after the other), `session` (lease, heartbeat, claims),
-//! `attempt` (one job), [`process`] (the stage host), [`lease`] (when to stop by itself).
+//! `attempt` (one job), [`process`] (its stage host), [`hosts`] (those that wait for the next one), [`lease`] (when to stop by itself).
 
 pub mod bounds;
 pub mod config;
@@ -14,6 +14,9 @@ pub mod capabilities;
 pub mod lines;
 pub mod lease;
 pub mod running;
+mod heard;
+mod host;
+pub mod hosts;
 pub mod process;
 pub mod outputs;
 pub mod logs;
@@ -23,6 +26,7 @@ pub mod agent;
 mod attempt;
 mod gone;
 mod session;
+pub mod pace;
 
 /// Set for children that load Vulkan drivers: without it Mesa's device-choosing layer, which we do
 /// not need, complains on stderr wherever there is no desktop session.

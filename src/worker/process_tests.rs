@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::model::{Epoch, JobId, Stage};
+use crate::protocol::work::JobLimits;
 use crate::stages::fixture::{is_running, request, write_script};
+use crate::worker::bounds;
 use rustix::process::Pid;
 use std::path::PathBuf;
 use std::sync::Mutex;

@@ -102,6 +102,11 @@ impl Running {
         Some((Slot { running: Arc::clone(self), key: (job, epoch) }, signal))
     }
 
+    /// How many attempts run.
+    pub fn count(&self) -> usize {
+        *self.count.borrow()
+    }
+
     /// Waits until fewer than `slots` attempts run; returns how many places are free.
     pub async fn wait_free(&self, slots: usize) -> usize {
         let mut count = self.count.subscribe();

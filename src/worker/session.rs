@@ -5,7 +5,9 @@ use super::attempt;
 use super::bounds;
 use super::cache::Cache;
 use super::config::WorkerConfig;
+use super::hosts::HostPool;
 use super::lease::{Lease, LeaseCheck, margin_ms};
+use super::pace::Pace;
 use super::running::{Running, Stop};
 use super::staging::{self, WorkFolder};
 use crate::model::{Now, SessionId, limits};
@@ -14,7 +16,7 @@ use crate::stages::Workshop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
@@ -22,12 +24,21 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 pub(super) struct Worker {
     pub(super) config: WorkerConfig,
     pub(super) api: Api,
-    pub(super) work: WorkFolder,
+    pub(super) work: Arc<WorkFolder>,
     pub(super) cache: Arc<Cache>,
+    /// Stage hosts that wait for their next attempt.
+    pub(super) hosts: HostPool,
     /// The programs of others that were found.
     pub(super) workshop: Workshop,
     /// An attempt failed for want of room, and no write has succeeded since.
     pub(super) disk_full: AtomicBool,
+}
+
+impl Worker {
+    /// Attempts at once, 1 or more.
+    fn slots(&self) -> usize {
+        usize::try_from(self.config.slots.max(1)).unwrap_or(1)
+    }
 }
 
 /// Why a session ended.
@@ -46,6 +57,9 @@ pub(super) struct Session {
     pub(super) worker: Arc<Worker>,
     pub(super) id: SessionId,
     pub(super) running: Arc<Running>,
+    /// Attempts at work at once; jobs that were fetched ahead wait for one.
+    pub(super) slots: Semaphore,
+    pub(super) pace: Pace,
     heartbeat_ms: u64,
     lease_ms: u64,
     lease: Mutex<Lease>,
@@ -85,6 +99,7 @@ pub(super) async fn live(
     if tokio::time::timeout(wait, attempts.wait()).await.is_err() {
         tracing::error!(session = %session.id, "attempts do not end: their folders stay");
     }
+    session.worker.hosts.end_all().await;
     drop((beat, guard));
     if end == SessionEnd::Shutdown
         && let Err(error) = session.worker.api.close_session(&session.id).await
@@ -105,10 +120,13 @@ impl Drop for StopOnDrop {
 
 impl Session {
     fn new(worker: Arc<Worker>, opened: SessionOpened, sent: Now) -> Self {
+        let slots = worker.slots();
         Self {
             worker,
             id: opened.session,
             running: Running::new(),
+            slots: Semaphore::new(slots),
+            pace: Pace::default(),
             heartbeat_ms: opened.heartbeat_ms.max(1),
             lease_ms: opened.lease_ms,
             lease: Mutex::new(Lease::begin(sent, opened.lease_ms)),
@@ -220,16 +238,18 @@ async fn guard_lease(session: Arc<Session>) {
     }
 }
 
-/// Asks for as many jobs as there are free slots, for ever.
+/// Asks for as many jobs as there are free slots, and for some ahead where they are short, for ever.
 async fn claim(session: Arc<Session>, attempts: TaskTracker) {
-    let slots = usize::try_from(session.worker.config.slots.max(1)).unwrap_or(1);
+    let slots = session.worker.slots();
     let mut drain = session.drain.subscribe();
     let mut failures = 0;
     loop {
         if drain.wait_for(|drain| !drain).await.is_err() {
             return;
         }
-        let free = session.running.wait_free(slots).await;
+        let ahead = session.pace.ahead(slots);
+        // Half of those ahead are used up first, so that one call brings several.
+        let free = session.running.wait_free(slots + ahead / 2).await + ahead.div_ceil(2);
         session.wait_for_room().await;
         let max_jobs = u32::try_from(free).unwrap_or(u32::MAX).clamp(1, limits::JOBS_PER_CLAIM);
         let request = ClaimRequest { max_jobs, wait_ms: bounds::CLAIM_WAIT_MS };

@@ -27,6 +27,37 @@ pub struct WorkFolder {
     _lock: File,
 }
 
+/// The folder of a stage host that serves many attempts: `WORK/staging/host-NUMBER`.
+#[derive(Debug)]
+pub struct HostFolder {
+    path: PathBuf,
+}
+
+impl HostFolder {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// For temporary files of the host itself.
+    pub fn temporary(&self) -> PathBuf {
+        self.path.join("tmp")
+    }
+
+    /// Removes it. What is left goes with the next wipe.
+    pub async fn remove(self) {
+        let removed = tokio::fs::remove_dir_all(&self.path).await;
+        if let Err(error) = removed.or_else(none_is_fine) {
+            let folder = self.path.display();
+            tracing::warn!(%error, %folder, "the folder of a stage host stays until the next start");
+        }
+    }
+}
+
+fn none_is_fine(error: io::Error) -> io::Result<()> {
+    if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}
+
 /// The folders of one attempt.
 #[derive(Debug, Clone)]
 pub struct AttemptFolder {
@@ -97,6 +128,14 @@ impl WorkFolder {
             _ => {}
         }
         fs::create_dir_all(&staging)
+    }
+
+    /// Makes the folder of a host that serves many attempts.
+    pub fn host(&self, number: u64) -> io::Result<HostFolder> {
+        let path = self.root.join(STAGING).join(format!("host-{number}"));
+        let folder = HostFolder { path };
+        fs::create_dir_all(folder.temporary())?;
+        Ok(folder)
     }
 
     /// Makes the empty folders of an attempt.
@@ -259,8 +298,13 @@ mod tests {
         let [mine, others] = works.each_ref().map(|work| WorkFolder::open(work.path()).unwrap());
         let (mut my_orphan, mut stranger) = (orphan(&mine), orphan(&others));
         drop(mine);
-        let _again = WorkFolder::open(works[0].path()).unwrap();
-        assert!(!my_orphan.wait().unwrap().success());
+        // Until it is another program, a child of another test holds our lock too.
+        let open = |_| {
+            std::thread::yield_now();
+            WorkFolder::open(works[0].path()).ok()
+        };
+        let _again = (0..1_000_000).find_map(open).unwrap();
+        assert!(my_orphan.try_wait().unwrap().is_some_and(|status| !status.success()));
         assert_eq!(stranger.try_wait().unwrap(), None);
         stranger.kill().unwrap();
         stranger.wait().unwrap();

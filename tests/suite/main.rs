@@ -33,6 +33,7 @@ mod kill_worker;
 mod retry;
 mod separate_worker;
 mod twice;
+mod warm;
 mod worker_disk;
 mod zombie;
 

@@ -6,10 +6,12 @@
 mod beats;
 mod book;
 mod claims;
+mod crew;
 mod echo;
 mod latency;
 mod lives;
 mod ordering;
+mod programs;
 mod raw;
 mod samples;
 mod served;
@@ -42,6 +44,7 @@ const QUICK_BUDGET: Duration = Duration::from_millis(300);
 const EXAMPLES: &str = "Examples:
   sawah bench --quick
   sawah bench --json
+  sawah bench --renderers
   sawah bench --full --folder /srv/farm-disk
 
 It measures on a folder of its own, which it removes: put that on the disk the farm will use. A
@@ -60,6 +63,9 @@ pub(super) struct BenchArguments {
     /// Jobs that wait while claims, memory and start are measured [default: 100000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     jobs: Option<u32>,
+    /// What the farm adds to programs: light frames beside Blender by hand, `true` beside xargs
+    #[arg(long, conflicts_with_all = ["full", "jobs"])]
+    renderers: bool,
     /// Where to measure; a new folder is made inside and removed [default: the system's own for
     /// temporary files]
     #[arg(long, value_name = "DIR")]
@@ -122,7 +128,7 @@ pub(super) fn run(context: &Context, arguments: &BenchArguments) -> Result<Exit,
     let mut book = Book::default();
     let measured = Context::runtime()?.block_on(async {
         tokio::select! {
-            done = measure(context, &plan, &mut book) => done.map(|()| Exit::Done),
+            done = measure_all(context, arguments, &plan, &mut book) => done.map(|()| Exit::Done),
             () = super::signals::end_wanted() => Ok(Exit::Interrupted),
         }
     });
@@ -145,6 +151,18 @@ fn plan(arguments: &BenchArguments, folder: PathBuf) -> Plan {
     let jobs = arguments.jobs.and_then(|jobs| usize::try_from(jobs).ok()).unwrap_or(usual);
     let budget = if arguments.quick { QUICK_BUDGET } else { BUDGET };
     Plan { folder, budget, jobs, quick: arguments.quick }
+}
+
+async fn measure_all(
+    context: &Context,
+    arguments: &BenchArguments,
+    plan: &Plan,
+    book: &mut Book,
+) -> Result<(), BenchError> {
+    if arguments.renderers {
+        return programs::measure(context, plan, book).await;
+    }
+    measure(context, plan, book).await
 }
 
 /// Everything in turn: the machine first, so that the farm's figures can be compared with it.

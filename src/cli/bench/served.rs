@@ -25,6 +25,15 @@ pub(super) struct Served {
 impl Served {
     /// Serves `farm` on a free port.
     pub(super) async fn start(farm: &Path) -> Result<Self, BenchError> {
+        Self::start_with(farm, None).await
+    }
+
+    /// [`Served::start`] with a worker of this many slots in it.
+    pub(super) async fn start_working(farm: &Path, slots: u32) -> Result<Self, BenchError> {
+        Self::start_with(farm, Some(slots)).await
+    }
+
+    async fn start_with(farm: &Path, slots: Option<u32>) -> Result<Self, BenchError> {
         let watch = Stopwatch::start();
         let mut command = Command::new(std::env::current_exe()?);
         for key in std::env::vars_os().map(|(key, _)| key) {
@@ -33,6 +42,9 @@ impl Served {
             }
         }
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--farm"]).arg(farm);
+        if let Some(slots) = slots {
+            command.arg("--with-worker").env("SAWAH_WORKER_SLOTS", slots.to_string());
+        }
         command.env("SAWAH_LEASE_MS", LEASE_MS).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.kill_on_drop(true).spawn()?;
         let mut said = String::new();

@@ -63,6 +63,7 @@ impl Runs<'_> {
         while let Some(part) = parts.pop_front() {
             let done = pictures.done();
             let mut session = Session {
+                request: self.request,
                 order: self.order,
                 pictures,
                 reporter: self.reporter,

@@ -1,6 +1,7 @@
 //! The command that draws some frames of a scene.
 
 use super::super::StageRequest;
+use super::profiles;
 use crate::model::frames::{ChunkShape, FrameList};
 use crate::model::{Reason, paths};
 use crate::programs::Program;
@@ -8,7 +9,7 @@ use crate::protocol::work::Failure;
 use crate::recipes::{SceneSettings, Settings};
 use crate::renderers::placeholder::Placeholder;
 use crate::renderers::template::Template;
-use crate::renderers::{Library, Profile, Unit, Values};
+use crate::renderers::{Profile, Unit, Values};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ pub struct Order<'a> {
 impl<'a> Order<'a> {
     /// What the request asks for, or why this worker cannot do it.
     pub(super) fn of(request: &'a StageRequest, scene: &'a SceneSettings) -> Result<Self, Failure> {
-        let profile = profile(request.workshop.profiles_dir.as_deref(), &scene.renderer)?;
+        let profile = profiles::profile(request.workshop.profiles_dir.as_deref(), &scene.renderer)?;
         let programs = &request.workshop.programs;
         let found = programs.iter().find(|found| found.profile == scene.renderer);
         let input = &request.assignment.input;
@@ -83,6 +84,35 @@ impl<'a> Order<'a> {
             Unit::Frame => frames.chunks(1, ChunkShape::List),
             Unit::Run => frames.chunks(frames.count(), ChunkShape::Run),
         }
+    }
+
+    /// The program that draws `frames` and stays, for a copy of the scene at `file`, and where the
+    /// pictures go in its own words. None where it cannot stay.
+    pub(super) fn warm_command(
+        &self,
+        frames: &FrameList,
+        file: &Path,
+        script: &Path,
+    ) -> Option<(Program, String)> {
+        let program = self.program.as_ref()?.to_str()?;
+        let warm = self.profile.warm.as_ref()?;
+        // The job's own program or arguments are its own business.
+        if !self.scene.arguments.is_empty() || self.scene.values.contains_key("program") {
+            return None;
+        }
+        let mut values = self.values(frames).ok()?;
+        let picture = warm.picture.fill(|place| self.profile.word(&values, place)).ok()?;
+        set(&mut values, Placeholder::Scene, utf8(file).ok()?).ok()?;
+        let mut made = self.profile.warm_invocation(program, &values)?.ok()?;
+        made.arguments.push(script.to_str()?.to_owned());
+        let program = Program {
+            program: made.program.into(),
+            arguments: made.arguments,
+            set: made.set,
+            remove: made.remove,
+            folder: file.parent()?.to_owned(),
+        };
+        Some((program, picture))
     }
 
     /// Width and height that the pictures must have, where both were asked for.
@@ -225,19 +255,5 @@ fn utf8(path: &Path) -> Result<&str, Failure> {
     path.to_str().ok_or_else(|| {
         let why = "the worker's folder has a name that is no Unicode: give it another with --work";
         Failure::new(Reason::Unexpected, format!("{why}. {}", path.display()))
-    })
-}
-
-/// The profile with this name, shipped or the user's own on this worker.
-pub(super) fn profile(folder: Option<&Path>, name: &str) -> Result<Arc<Profile>, Failure> {
-    let library = Library::load(folder)
-        .map_err(|error| Failure::new(Reason::SettingInvalid, error.to_string()))?;
-    library.get(name).ok_or_else(|| {
-        let known: Vec<&str> = library.names().collect();
-        let why = format!(
-            "no renderer profile is called '{name}' on this worker; there are {}",
-            known.join(", ")
-        );
-        Failure::new(Reason::SettingInvalid, why)
     })
 }

@@ -5,10 +5,15 @@ use super::super::frames::{Checked, Expected, FrameFacts, check};
 use super::media::media_type;
 use crate::model::frames::FrameList;
 use crate::model::{Reason, limits};
+use crate::policy::flow;
+use crate::preview::{Picture, write_png};
 use crate::protocol::work::{Failure, OutputFile, Warning};
 use crate::renderers::output::OutputCheck;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// Longest edge of the small picture of a frame, in pixels.
+const THUMBNAIL_PX: u32 = 256;
 
 /// The frames of a chunk: those that are right, and what is wrong with others.
 #[derive(Debug)]
@@ -20,6 +25,7 @@ pub struct Pictures {
     bad: BTreeMap<i32, Failure>,
     files: BTreeMap<i32, String>,
     previous: Option<FrameFacts>,
+    newest: Option<(i32, Picture)>,
     /// What people should know of the pictures.
     pub warnings: Vec<Warning>,
 }
@@ -34,10 +40,11 @@ impl Pictures {
             bad: BTreeMap::new(),
             files: BTreeMap::new(),
             previous: None,
+            newest: None,
             warnings: Vec::new(),
         };
         for file in kept {
-            let name = file.name.rsplit('/').next().unwrap_or_default();
+            let Some(name) = file.name.strip_prefix(flow::SCENE_FOLDER) else { continue };
             if let Some(frame) = pictures.frame_of(name) {
                 pictures.good.insert(frame, None);
             }
@@ -65,7 +72,9 @@ impl Pictures {
         let previous = self.previous.as_ref();
         let expected = Expected { check: rules, size, made_since: None, previous };
         match check(&path, &expected) {
-            Ok(Checked { facts, findings, .. }) => {
+            Ok(mut checked) => {
+                self.newest = checked.take_thumbnail(THUMBNAIL_PX).map(|small| (frame, small));
+                let Checked { facts, findings, .. } = checked;
                 self.note(frame, findings);
                 self.previous = Some(facts);
                 self.bad.remove(&frame);
@@ -77,6 +86,26 @@ impl Pictures {
                 false
             }
         }
+    }
+
+    /// A small picture of the frame that was looked at last, for people who watch; none where it
+    /// cannot be shown.
+    pub fn thumbnail(&mut self, frame: i32) -> Option<Produced> {
+        let (of, small) = self.newest.take()?;
+        let name = format!("{}{}.png", flow::THUMBNAIL_FOLDER, self.name_of(frame));
+        let path = self.folder().parent()?.join(&name);
+        let written = std::fs::create_dir_all(path.parent()?)
+            .map_err(|_| ())
+            .and_then(|()| write_png(&small, &path).map_err(|_| ()));
+        // Without it nothing is wrong with the frame.
+        (of == frame && written.is_ok())
+            .then(|| Produced { name, media_type: "image/png".to_owned() })
+    }
+
+    /// The name of a frame without folder and suffix.
+    fn name_of(&self, frame: i32) -> String {
+        let file = self.files.get(&frame).map_or("", String::as_str);
+        file.rsplit_once('.').map_or(file, |(stem, _)| stem).to_owned()
     }
 
     /// The file of a frame that is right and was made in this attempt.

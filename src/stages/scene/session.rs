@@ -1,8 +1,9 @@
 //! One run of a program: its log read, its frames looked at as they appear.
 
-use super::super::Reporter;
+use super::super::{Reporter, StageRequest};
 use super::order::Order;
 use super::pictures::Pictures;
+use super::warm;
 use crate::model::frames::FrameList;
 use crate::model::{Reason, limits};
 use crate::programs::{self, Bounds, EndSignal, EndWhy, Heard, How, ProgramError};
@@ -18,6 +19,7 @@ const GRACE_MS: u64 = 2_000;
 
 /// What a run is for.
 pub(super) struct Session<'a> {
+    pub(super) request: &'a StageRequest,
     pub(super) order: &'a Order<'a>,
     pub(super) pictures: &'a mut Pictures,
     pub(super) reporter: &'a dyn Reporter,
@@ -39,12 +41,63 @@ struct Watch<'a, 'b> {
     last: String,
 }
 
+/// All that a program said.
+struct Told {
+    run: Run,
+    last: String,
+}
+
 /// Most of a program's last line that stands in a message, in characters.
 const LAST_WORDS_CHARS: usize = 300;
 
 impl Session<'_> {
-    /// Runs the program over `frames`; the most memory that it took.
+    /// Draws `frames`; the most memory that the program took.
     pub(super) fn run(&mut self, frames: &FrameList, raw_log: &Path) -> Result<u64, Failure> {
+        let plan = (self.expect == Expect::Frames)
+            .then(|| warm::Plan::of(self.order, self.request, frames, self.total))
+            .flatten();
+        let Some(plan) = plan else {
+            warm::end();
+            return self.run_once(frames, raw_log);
+        };
+        match self.run_warm(plan, frames) {
+            Ok(result) => result,
+            Err(doubt) => {
+                warm::end();
+                let title = &self.order.profile.title;
+                self.reporter
+                    .log(&format!("{title} is started anew, the one kept running: {doubt}"));
+                let missing = self.pictures.missing();
+                let rest = missing.and_then(|missing| {
+                    missing.filtered(|frame| frames.as_slice().contains(&frame))
+                });
+                rest.map_or(Ok(0), |rest| self.run_once(&rest, raw_log))
+            }
+        }
+    }
+
+    /// Has a program that stays draw `frames`. In doubt the missing ones are to be drawn as usual.
+    fn run_warm(
+        &mut self,
+        plan: warm::Plan,
+        frames: &FrameList,
+    ) -> Result<Result<u64, Failure>, warm::Doubt> {
+        let input_dir = &self.request.input_dir;
+        self.reporter.log(&plan.words(&self.order.profile.title));
+        let mut watch = Watch::new(self, frames);
+        let drawn = plan.draw(input_dir, frames, &mut |line| watch.line(line));
+        let told = watch.end();
+        match drawn {
+            Ok(peak_bytes) => Ok(self.conclude(&told, frames, How::Code(0)).map(|()| peak_bytes)),
+            Err(doubt) => {
+                frames.as_slice().iter().for_each(|frame| self.look(*frame));
+                Err(doubt)
+            }
+        }
+    }
+
+    /// Runs the program over `frames` from its start to its end.
+    fn run_once(&mut self, frames: &FrameList, raw_log: &Path) -> Result<u64, Failure> {
         let command = self.order.command(frames)?;
         self.reporter.log(&format!("$ {}", command.shown()));
         let bounds = Bounds {
@@ -52,26 +105,23 @@ impl Session<'_> {
             grace_ms: GRACE_MS,
             log_bytes: limits::ATTEMPT_LOG_BYTES,
         };
-        let profile = &self.order.profile;
-        let mut watch = Watch {
-            run: Run::new(profile.clone(), Some(frames.clone())),
-            reader: LogReader::new(profile.clone()),
-            lines: Lines::default(),
-            seen: BTreeSet::new(),
-            told: (-1, String::new()),
-            last: String::new(),
-            session: self,
-        };
+        let mut watch = Watch::new(self, frames);
         let end = EndSignal::new();
         let ended = programs::run(&command, &bounds, raw_log, &end, &mut |heard| {
             if let Heard::Output(bytes) = heard {
                 watch.hear(bytes);
             }
         });
-        watch.finish();
-        let Watch { run, last, .. } = watch;
+        let told = watch.end();
         let ended = ended.map_err(|error| not_run(&error))?;
-        let verdict = run.verdict(exit(ended.how));
+        self.conclude(&told, frames, ended.how)?;
+        Ok(ended.peak_memory_bytes)
+    }
+
+    /// What a run comes to.
+    fn conclude(&mut self, told: &Told, frames: &FrameList, how: How) -> Result<(), Failure> {
+        let Told { run, last } = told;
+        let verdict = run.verdict(exit(how));
         for warning in run.warnings() {
             let message = format!("{}: {}", warning.message, warning.evidence);
             self.pictures.warnings.push(Warning { reason: warning.reason, message });
@@ -82,15 +132,13 @@ impl Session<'_> {
             }
         }
         verdict.map_err(|failure| {
-            let by_itself = matches!(ended.how, How::Code(_));
+            let by_itself = matches!(how, How::Code(_));
             let last = (by_itself && !last.is_empty()).then(|| format!("its last line: {last}"));
             let evidence = failure.evidence.or(last);
             let evidence = evidence.map(|line| format!(": {line}")).unwrap_or_default();
-            let used =
-                if ended.how == How::OverMemory { over(self.memory_bytes) } else { String::new() };
+            let used = if how == How::OverMemory { over(self.memory_bytes) } else { String::new() };
             Failure::new(failure.reason, format!("{}{used}{evidence}", failure.message))
-        })?;
-        Ok(ended.peak_memory_bytes)
+        })
     }
 
     /// Looks at a frame that should be there; what is right is kept at once.
@@ -103,6 +151,9 @@ impl Session<'_> {
         if let Some(file) = self.pictures.made(frame) {
             self.reporter.keep(file.clone());
         }
+        if let Some(small) = self.pictures.thumbnail(frame) {
+            self.reporter.keep(small);
+        }
         let done = self.pictures.done();
         let percent = 100.0 * done as f32 / self.total.max(1) as f32;
         let message = format!("frame {frame} is done, {done} of {}", self.total);
@@ -110,7 +161,20 @@ impl Session<'_> {
     }
 }
 
-impl Watch<'_, '_> {
+impl<'a, 'b> Watch<'a, 'b> {
+    fn new(session: &'b mut Session<'a>, frames: &FrameList) -> Self {
+        let profile = &session.order.profile;
+        Self {
+            run: Run::new(profile.clone(), Some(frames.clone())),
+            reader: LogReader::new(profile.clone()),
+            lines: Lines::default(),
+            seen: BTreeSet::new(),
+            told: (-1, String::new()),
+            last: String::new(),
+            session,
+        }
+    }
+
     fn hear(&mut self, bytes: &[u8]) {
         let mut lines = Vec::new();
         self.lines.push(bytes, |line| lines.push(line.to_owned()));
@@ -119,7 +183,8 @@ impl Watch<'_, '_> {
         }
     }
 
-    fn finish(&mut self) {
+    /// Reads the last words.
+    fn end(mut self) -> Told {
         let mut lines = Vec::new();
         self.lines.finish(|line| lines.push(line.to_owned()));
         for line in &lines {
@@ -129,6 +194,7 @@ impl Watch<'_, '_> {
         for event in &events {
             self.run.apply(event);
         }
+        Told { run: self.run, last: self.last }
     }
 
     /// One line. What only counts up is progress and stays out of the log.

@@ -81,6 +81,24 @@ async fn the_next_attempt_goes_on_where_the_last_one_stood() {
 }
 
 #[tokio::test]
+async fn the_newest_frame_stands_for_the_pipeline_while_it_is_drawn() {
+    let mut farm = Farm::open();
+    let worker = blender(&mut farm, "w1").await;
+    let (job, fence) = scene(&farm, &worker).await;
+    let small = |number: u32| OutputFile {
+        name: format!("thumbnails/shot_{number:04}.png"),
+        ..frame(100 + number)
+    };
+    for number in [1, 2] {
+        let files = vec![frame(number), small(number)];
+        farm.store.keep(job.job_id, &fence, files).await.unwrap();
+        let still = farm.store.snapshot(10).await.unwrap().pipelines[0].still;
+        assert_eq!(still, Some(small(number).checksum));
+    }
+    farm.check().await;
+}
+
+#[tokio::test]
 async fn a_stale_claim_keeps_nothing() {
     let mut farm = Farm::open();
     let worker = blender(&mut farm, "w1").await;

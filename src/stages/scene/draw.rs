@@ -35,7 +35,7 @@ pub fn run(request: &StageRequest, scene: &SceneSettings, reporter: &dyn Reporte
     let expect = scene.expect.unwrap_or(order.profile.output.expect);
     let frames = if expect == Expect::Frames { pictures.missing() } else { Some(chunk.clone()) };
     let runs = Runs { order: &order, reporter, request, expect, total: chunk.count() };
-    let (failed, peak_bytes) = runs.all(frames, &mut pictures);
+    let (failed, peak_bytes) = runs.all(frames.as_ref(), &mut pictures);
     finish(&order, pictures, expect, failed, peak_bytes)
         .map_err(|failure| unwritable(&order, failure))
 }
@@ -56,9 +56,9 @@ struct Runs<'a> {
 
 impl Runs<'_> {
     /// Runs the program until each frame had its turn; what failed last, and the most memory taken.
-    fn all(&self, frames: Option<FrameList>, pictures: &mut Pictures) -> (Option<Failure>, u64) {
+    fn all(&self, frames: Option<&FrameList>, pictures: &mut Pictures) -> (Option<Failure>, u64) {
         let mut parts: VecDeque<FrameList> =
-            frames.iter().flat_map(|frames| self.order.runs(frames)).collect();
+            frames.into_iter().flat_map(|frames| self.order.runs(frames)).collect();
         let (mut failed, mut peak_bytes, mut barren) = (None, 0, 0);
         while let Some(part) = parts.pop_front() {
             let done = pictures.done();

@@ -178,16 +178,22 @@ impl<'a, 'b> Watch<'a, 'b> {
     fn hear(&mut self, bytes: &[u8]) {
         let mut lines = Vec::new();
         self.lines.push(bytes, |line| lines.push(line.to_owned()));
-        lines.iter().for_each(|line| self.line(line));
+        for line in &lines {
+            self.line(line);
+        }
     }
 
     /// Reads the last words.
     fn end(mut self) -> Told {
         let mut lines = Vec::new();
         self.lines.finish(|line| lines.push(line.to_owned()));
-        lines.iter().for_each(|line| self.line(line));
+        for line in &lines {
+            self.line(line);
+        }
         let events = self.reader.finish();
-        events.iter().for_each(|event| self.run.apply(event));
+        for event in &events {
+            self.run.apply(event);
+        }
         Told { run: self.run, last: self.last }
     }
 
@@ -202,7 +208,9 @@ impl<'a, 'b> Watch<'a, 'b> {
                 self.last = line.chars().take(LAST_WORDS_CHARS).collect();
             }
         }
-        events.iter().for_each(|event| self.run.apply(event));
+        for event in &events {
+            self.run.apply(event);
+        }
         if self.session.expect == Expect::Frames {
             for frame in self.run.frames_done() {
                 if self.seen.insert(frame) {
@@ -220,14 +228,15 @@ impl<'a, 'b> Watch<'a, 'b> {
         let share = match session.expect {
             Expect::Frames => {
                 let inside = self.run.progress() / 100.0 * (session.total - before) as f32;
-                inside.max(0.0).min(1.0) + before as f32
+                inside.clamp(0.0, 1.0) + before as f32
             }
             _ => self.run.progress() / 100.0 * session.total as f32,
         };
         let percent = (100.0 * share / session.total.max(1) as f32).min(99.0);
-        let status = self.run.status().map(str::to_owned).unwrap_or_else(|| {
-            self.run.current_frame().map_or_else(String::new, |frame| format!("frame {frame}"))
-        });
+        let status = self.run.status().map_or_else(
+            || self.run.current_frame().map_or_else(String::new, |frame| format!("frame {frame}")),
+            str::to_owned,
+        );
         let now = (percent as i32, status);
         if now != self.told {
             session.reporter.progress(percent, &now.1);

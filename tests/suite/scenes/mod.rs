@@ -102,7 +102,7 @@ fn pictures(detail: &PipelineDetail) -> Vec<String> {
 
 /// A published film's number of frames, counted by ffprobe.
 fn film_frames(detail: &PipelineDetail) -> u32 {
-    let is_film = |name: &str| name.ends_with(".mp4");
+    let is_film = |name: &str| Path::new(name).extension().is_some_and(|suffix| suffix == "mp4");
     let film = detail.published.iter().find(|file| is_film(&file.output));
     let film = film.and_then(|film| film.path.clone()).expect("a film was published");
     let mut probe = Command::new("ffprobe");

@@ -74,6 +74,8 @@ placeholders! {
     Container = "container", ValueKind::Name, "The container of a film, which is its suffix too: mp4.";
     PixelFormat = "pixel_format", ValueKind::Name, "The pixel format of a film.";
     Layer = "layer", ValueKind::Name, "The render layer.";
+    SceneName = "scene_name", ValueKind::Name, "The scene, where the file holds several.";
+    Device = "device", ValueKind::Name, "What the renderer computes on, in the program's own word.";
     Node = "node", ValueKind::Name, "The node that writes.";
     Take = "take", ValueKind::Name, "The take.";
     Composition = "composition", ValueKind::Name, "The composition.";

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every route, its parameters as `{}`.
-const ROUTES: [(&str, &str); 42] = [
+const ROUTES: [(&str, &str); 43] = [
     ("POST", "/v1/sessions"),
     ("DELETE", "/v1/sessions/{}"),
     ("POST", "/v1/sessions/{}/heartbeat"),
@@ -24,6 +24,7 @@ const ROUTES: [(&str, &str); 42] = [
     ("POST", "/v1/jobs/{}/complete"),
     ("POST", "/v1/jobs/{}/fail"),
     ("POST", "/v1/jobs/{}/release"),
+    ("POST", "/v1/jobs/{}/keep"),
     ("POST", "/v1/jobs/{}/log"),
     ("PUT", "/v1/artifacts/{}"),
     ("HEAD", "/v1/artifacts/{}"),
@@ -289,5 +290,5 @@ async fn a_submission_that_cannot_be_done_is_refused_whole() {
     assert!(farm.history().await.is_empty(), "nothing was begun");
     let recipes: Vec<Recipe> = farm.get("/v1/recipes").await;
     let names: Vec<_> = recipes.iter().map(|recipe| recipe.name.as_str()).collect();
-    assert_eq!(names, ["preview", "quick"]);
+    assert_eq!(names, ["preview", "quick", "render"]);
 }

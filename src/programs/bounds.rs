@@ -10,7 +10,7 @@ pub const FIRST_SAMPLE_MS: u64 = 50;
 pub const SAMPLE_MS: u64 = 500;
 /// How often one with a memory limit is measured.
 pub const LIMITED_SAMPLE_MS: u64 = 100;
-/// Measuring takes at most this part of the time: one in so many.
+/// Measuring takes at most this part of the time, one in so many, where no limit depends on it.
 pub const SAMPLE_SHARE: u32 = 20;
 /// Measurements in a row above the limit that end a program: while a process starts another one,
 /// the memory of both is counted for a moment.
@@ -22,7 +22,9 @@ pub const KILL_MS: u64 = 10_000;
 /// How long output is still read when no process is left that we know.
 pub const DRAIN_MS: u64 = 2_000;
 /// Most bytes of a process's environment that are searched for a mark.
-pub const ENVIRONMENT_BYTES: u64 = 4 << 20;
+pub const ENVIRONMENT_BYTES: usize = 4 << 20;
+/// How much of it is read at once.
+pub const ENVIRONMENT_STEP_BYTES: usize = 64 << 10;
 /// The badness of a stage host and its programs when memory runs out (0 to 1000): they go first.
 pub const OOM_SCORE: i32 = 500;
 /// The niceness of a stage host and its programs.

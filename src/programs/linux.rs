@@ -1,6 +1,6 @@
 //! Processes as `/proc` shows them (proc(5)).
 
-use super::bounds::ENVIRONMENT_BYTES;
+use super::bounds::{ENVIRONMENT_BYTES, ENVIRONMENT_STEP_BYTES};
 use super::tree::{Process, Row, Sign, Table};
 use rustix::io::Errno;
 use rustix::process::{
@@ -8,7 +8,14 @@ use rustix::process::{
     pidfd_send_signal, waitid, waitpid,
 };
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
+use std::time::Duration;
+
+/// How often a process that is being replaced by another program is looked at, and how long between.
+const EXEC_LOOKS: u32 = 1_000;
+const EXEC_PAUSE: Duration = Duration::from_micros(200);
+/// How often an environment must be empty to be believed.
+const EMPTY_LOOKS: u32 = 3;
 
 /// Every process.
 pub(super) fn table() -> Table {
@@ -28,9 +35,7 @@ pub(super) fn row(pid: u32) -> Option<Row> {
 /// `PID (NAME) STATE PPID …`; the name may hold anything. Fields 20 and 22 are the number of threads
 /// and the start in clock ticks since boot.
 fn parse_stat(pid: u32, stat: &[u8]) -> Option<Row> {
-    let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
-    let text = std::str::from_utf8(stat.get(after_name..)?).ok()?;
-    let fields: Vec<&str> = text.split_ascii_whitespace().take(20).collect();
+    let fields: Vec<&str> = fields(stat)?.take(20).collect();
     let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
     let ended = matches!(*fields.first()?, "Z" | "X" | "x");
     Some(Row {
@@ -39,6 +44,12 @@ fn parse_stat(pid: u32, stat: &[u8]) -> Option<Row> {
         // Where only the first thread has ended, the process lives.
         alive: !ended || number(17)? > 1,
     })
+}
+
+/// The fields behind the name; the first is field 3.
+fn fields(stat: &[u8]) -> Option<impl Iterator<Item = &str>> {
+    let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
+    Some(std::str::from_utf8(stat.get(after_name..)?).ok()?.split_ascii_whitespace())
 }
 
 /// Sends a signal to this very process; whether it was sent.
@@ -87,13 +98,57 @@ fn kib_field(text: &str, name: &str) -> Option<u64> {
 
 /// The value of a variable with which a process was started, where that can be read.
 pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
-    let mut environment = Vec::new();
-    let file = File::open(format!("/proc/{pid}/environ")).ok()?;
-    file.take(ENVIRONMENT_BYTES).read_to_end(&mut environment).ok()?;
+    let (mut environment, mut empty) = (Vec::new(), 0);
+    for _ in 0..EXEC_LOOKS {
+        environment = read_environment(pid).ok()?;
+        if !environment.is_empty() {
+            break;
+        }
+        match memory_of(pid) {
+            Memory::New => std::thread::sleep(EXEC_PAUSE),
+            // Perhaps it was replaced between the two looks.
+            Memory::Settled if empty < EMPTY_LOOKS => empty += 1,
+            Memory::None | Memory::Settled => return None,
+        }
+    }
     let value = environment
         .split(|byte| *byte == 0)
         .find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
     String::from_utf8(value.to_vec()).ok()
+}
+
+/// In as few reads as can be: between two of them the process may be replaced by another program.
+fn read_environment(pid: u32) -> io::Result<Vec<u8>> {
+    let mut file = File::open(format!("/proc/{pid}/environ"))?;
+    let mut environment = Vec::new();
+    loop {
+        let before = environment.len();
+        environment.resize(before + ENVIRONMENT_STEP_BYTES, 0);
+        let length = file.read(environment.get_mut(before..).unwrap_or_default())?;
+        environment.truncate(before + length);
+        if length < ENVIRONMENT_STEP_BYTES || environment.len() >= ENVIRONMENT_BYTES {
+            return Ok(environment);
+        }
+    }
+}
+
+enum Memory {
+    /// Of the kernel, or dead.
+    None,
+    /// It is just being replaced by another program, and has no environment, not even an empty one.
+    New,
+    Settled,
+}
+
+/// Fields 23 and 51 are the size of a process's memory and the end of its environment.
+fn memory_of(pid: u32) -> Memory {
+    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let field = |index: usize| fields(&stat)?.nth(index)?.parse::<u64>().ok();
+    match (field(20), field(48)) {
+        (None | Some(0), _) => Memory::None,
+        (_, Some(0)) => Memory::New,
+        _ => Memory::Settled,
+    }
 }
 
 /// Whether this process surely has no child, not even a dead one.
@@ -127,6 +182,23 @@ mod tests {
         assert!(!row("Z", 1).alive);
         assert!(row("Z", 2).alive);
         assert_eq!(parse_stat(7, b"7 (cut) S 3").map(|row| row.parent), None);
+    }
+
+    #[test]
+    fn a_mark_is_found_while_the_process_becomes_another() {
+        // Replaces itself over and over.
+        let again = r#"test "$1" -gt 300 || exec sh -c "$0" "$0" $(($1 + 1)); exec sleep 1000"#;
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", again, again, "0"])
+            .env("SAWAH_TEST_MARK", "here")
+            .spawn()
+            .unwrap();
+        for look in 0..3_000 {
+            let found = variable(child.id(), "SAWAH_TEST_MARK");
+            assert_eq!(found.as_deref(), Some("here"), "at look {look}");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

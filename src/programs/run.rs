@@ -9,9 +9,10 @@ use super::raw_log::RawLog;
 use super::registry::Registered;
 use super::signal::EndSignal;
 use super::start::{Event, Events, start};
-use super::tree::{Sign, Tree, send};
+use super::tree::{Process, Sign, Tree, send};
 use super::{mark, system};
 use crate::clock::Stopwatch;
+use std::collections::BTreeSet;
 use std::io::{self, PipeReader};
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -76,6 +77,7 @@ fn run_with(
         looked: Stopwatch::start(),
         pause: Duration::from_millis(FIRST_SAMPLE_MS),
         told_usage: None,
+        asked: BTreeSet::new(),
         status: None,
         how: None,
         piped: true,
@@ -132,6 +134,8 @@ struct Run<'a> {
     pause: Duration,
     /// Since the usage was told last.
     told_usage: Option<Stopwatch>,
+    /// Whom was said to end.
+    asked: BTreeSet<Process>,
     status: Option<io::Result<ExitStatus>>,
     how: Option<How>,
     piped: bool,
@@ -155,6 +159,8 @@ impl Run<'_> {
             }
             Ok(Event::Exited(status)) => {
                 self.status = Some(status);
+                // A process that was being made when it was asked may not have heard it.
+                self.asked.clear();
                 self.look_soon();
             }
             Ok(Event::Told) | Err(_) => {}
@@ -183,8 +189,15 @@ impl Run<'_> {
         let limit_bytes = self.bounds.memory_bytes;
         let is_over = limit_bytes > 0 && memory_bytes > limit_bytes;
         self.over = if is_over { self.over + 1 } else { 0 };
-        let pause_ms = if limit_bytes > 0 { LIMITED_SAMPLE_MS } else { SAMPLE_MS };
-        self.pause = Duration::from_millis(pause_ms).max(cost.elapsed() * SAMPLE_SHARE);
+        let (often, seldom) =
+            (Duration::from_millis(LIMITED_SAMPLE_MS), Duration::from_millis(SAMPLE_MS));
+        let cost = cost.elapsed() * SAMPLE_SHARE;
+        // A limit must hold on a busy machine too, where measuring seems to cost much.
+        self.pause = match limit_bytes {
+            0 => cost.max(seldom),
+            _ if is_over => often,
+            _ => cost.clamp(often, seldom),
+        };
         self.looked = Stopwatch::start();
         if self.over >= OVER_SAMPLES {
             self.how = Some(How::OverMemory);
@@ -201,9 +214,8 @@ impl Run<'_> {
     }
 
     fn ask(&mut self) {
-        let alive = self.tree.alive(&self.registered);
-        send(alive, Sign::Ask);
         self.enter(Phase::Asked);
+        self.look();
     }
 
     /// While it ends: whether all of it has ended, or must be killed.
@@ -221,6 +233,9 @@ impl Run<'_> {
             send(alive, Sign::Kill);
         } else if self.lasted(self.bounds.grace_ms) {
             self.enter(Phase::Killing);
+        } else {
+            let more = alive.into_iter().filter(|process| self.asked.insert(*process));
+            send(more, Sign::Ask);
         }
     }
 

@@ -17,6 +17,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
@@ -26,6 +27,8 @@ const STAGE_STACK_BYTES: usize = 16 << 20;
 const ORPHANED: i32 = 70;
 /// Held by whoever ends the processes of this host: it must not exit meanwhile.
 static LEAVING: Mutex<()> = Mutex::new(());
+/// The worker is gone: what the stage says about its killed children is no news.
+static GONE: AtomicBool = AtomicBool::new(false);
 
 /// Runs stages as a child of a worker. Exit code 0 only after a `done` line.
 pub fn main() -> ExitCode {
@@ -188,6 +191,7 @@ impl Order {
 /// Ends this process with everything that it has started.
 fn leave() -> ! {
     let _leaving = LEAVING.lock();
+    GONE.store(true, Ordering::Release);
     programs::registry::end_all(EndWhy::Stop);
     programs::tree::end_own();
     kill_own_group()
@@ -306,6 +310,9 @@ impl StdoutReporter {
 
 /// Writes one line. A worker that no longer reads is a worker that is gone.
 fn say(message: &HostMessage) {
+    if GONE.load(Ordering::Acquire) {
+        return;
+    }
     let Ok(mut line) = serde_json::to_vec(message) else { return };
     line.push(b'\n');
     let mut out = std::io::stdout().lock();

@@ -7,7 +7,7 @@ use crate::model::{
     AssetKind, AssetName, Checksum, Chunk, Epoch, JobId, PipelineId, Reason, Stage, TraceId,
 };
 use crate::protocol::work::{Assignment, Failure, InputFile, JobInput, JobLimits};
-use crate::recipes::Settings;
+use crate::recipes::{GapPolicy, Settings};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -182,6 +182,21 @@ fn a_picture_becomes_png_and_a_gap_is_a_warning() {
     let frames = [("f.1.png", png(4, 4, 1)), ("f.2.png", png(4, 4, 2)), ("f.5.png", png(4, 4, 3))];
     let (_, [_, inspected, _]) = Bench::of(&frames).run().expect("goes through");
     assert!(inspected.report.warnings[0].message.contains("3–4"));
+}
+
+#[test]
+fn the_warning_of_a_gap_says_what_the_film_does() {
+    for (gaps, words) in [
+        (GapPolicy::Fail, "No film can be made"),
+        (GapPolicy::Hold, "repeats the frame before"),
+        (GapPolicy::Black, "is black in their place"),
+    ] {
+        let mut bench = Bench::of(&[("a.1.png", png(4, 4, 9)), ("a.3.png", png(4, 4, 9))]);
+        bench.request.assignment.settings.gaps = gaps;
+        let (_, [_, inspected, _]) = bench.run().expect("usable");
+        let warnings = &inspected.report.warnings;
+        assert!(warnings[0].message.contains(words), "{gaps:?}: {warnings:?}");
+    }
 }
 
 #[test]

@@ -2,14 +2,13 @@
 
 use super::feed::Feed;
 use super::probe;
-use super::programs::{Programs, run};
+use super::programs::{Encoders, Programs, run};
 use crate::model::Reason;
 use crate::protocol::work::{Failure, Warning};
 use crate::recipes::film::CodecFacts;
 use crate::recipes::{FilmAlpha, FilmCodec, FilmPolicy};
 use crate::stages::Reporter;
 use crate::stages::failure::failure_from_io;
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -43,7 +42,7 @@ pub(super) fn encoder(
     codec: FilmCodec,
     alpha: FilmAlpha,
     policy: FilmPolicy,
-    known: &HashSet<String>,
+    known: &Encoders,
 ) -> Result<(Option<Encoder>, Option<Warning>), Failure> {
     let facts = codec.facts();
     let kept = facts.alpha.filter(|_| alpha == FilmAlpha::Keep);
@@ -51,7 +50,7 @@ pub(super) fn encoder(
         Some(kept) => (kept.options, kept.pixel_format),
         None => (facts.options, facts.pixel_format),
     };
-    if known.contains(facts.encoder) {
+    if known.has(facts.encoder) {
         return Ok((Some(Encoder { name: facts.encoder, options, pixel_format }), None));
     }
     let lack = format!("this ffmpeg lacks the encoder {} for {codec}", facts.encoder);
@@ -60,7 +59,7 @@ pub(super) fn encoder(
         let why = format!("{lack}, so no film can be made. {remedy} and replay the job");
         return Err(Failure::new(Reason::ProgramMissing, why));
     }
-    let stand_in = facts.stand_in.filter(|(name, _)| known.contains(*name));
+    let stand_in = facts.stand_in.filter(|(name, _)| known.has(name));
     let warning = match stand_in {
         Some((name, _)) => format!(
             "{lack}: the film is compressed by {name} instead, which some players cannot show. {remedy}"
@@ -94,12 +93,12 @@ pub(super) fn encode(
         |pipe| film.feed.send(size, pipe),
         |frame| tell(frame.min(frames)),
     );
-    made.and_then(|()| match &programs.ffprobe {
-        Some(ffprobe) => probe::check(ffprobe, &part, frames, f64::from(film.fps)),
-        None => {
-            reporter.log("ffprobe is not installed: the film's frames are not counted");
-            Ok(())
+    made.and_then(|()| {
+        if let Some(ffprobe) = &programs.ffprobe {
+            return probe::check(ffprobe, &part, frames, f64::from(film.fps));
         }
+        reporter.log("ffprobe is not installed: the film's frames are not counted");
+        Ok(())
     })
     .inspect_err(|_| drop(std::fs::remove_file(&part)))?;
     finish(&part, &film.target)
@@ -135,12 +134,13 @@ fn filters(film: &Film<'_>, encoder: &Encoder) -> String {
         FilmAlpha::Black => EVEN,
         FilmAlpha::Keep => EVEN_CLEAR,
     };
-    let format = encoder.pixel_format;
-    if film.codec.facts().is_rgb {
-        format!("{even},format={format}")
-    } else {
-        format!("{even},{TO_VIDEO},format={format}")
-    }
+    let (format, is_rgb) = (encoder.pixel_format, film.codec.facts().is_rgb);
+    let (convert, matrix, range) =
+        if is_rgb { ("null", "gbr", "pc") } else { (TO_VIDEO, "bt709", "tv") };
+    // Some encoders write what each frame says and not what the options say.
+    format!(
+        "{even},{convert},format={format},setparams=range={range}:colorspace={matrix}:color_primaries=bt709:color_trc=bt709"
+    )
 }
 
 /// What the numbers of the pixels mean, for players that would guess.

@@ -133,9 +133,8 @@ pub(super) fn numbers(runs: &[(i64, i64)]) -> String {
 
 /// Runs that are too many or too great for a list of frames.
 fn plain(runs: &[(i64, i64)]) -> String {
-    let one = |(first, last): &(i64, i64)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let one = |(first, last): &(i64, i64)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
     };
     let parts: Vec<String> = runs.iter().take(NUMBERS_BYTES).map(one).collect();
     parts.join(",")

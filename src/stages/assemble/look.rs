@@ -72,7 +72,7 @@ pub(super) fn look(frames: &Frames, reporter: &dyn Reporter) -> Result<Look, Fai
         Some(DecodedImage::Light(light)) => auto_exposure(light),
         Some(DecodedImage::Display(_)) | None => 0.0,
     };
-    if exposure != 0.0 {
+    if exposure.abs() > 0.0 {
         reporter.log(&format!("all frames are shown with an exposure of {exposure:+.2} EV"));
     }
     let chosen = evenly_chosen(count, SHEET_FRAMES);

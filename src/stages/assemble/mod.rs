@@ -22,7 +22,7 @@ use self::feed::Feed;
 use self::film::{Film, encode, encoder};
 use self::frames::Frames;
 use self::look::{CHECKED, Look, Looked, look};
-use self::programs::{Programs, encoders};
+use self::programs::{Encoders, Programs};
 use super::failure::png_failure;
 use super::render::{STILL_FILE, finished_picture, thumbnail_file};
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
@@ -130,7 +130,7 @@ impl Assemble<'_> {
             self.warn(Reason::ProgramMissing, missing_ffmpeg());
             return Ok(());
         };
-        let known = encoders(ffmpeg)?;
+        let known = Encoders::of(ffmpeg)?;
         let settings = self.settings;
         let feed = Feed {
             frames: self.frames,

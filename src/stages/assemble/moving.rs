@@ -2,14 +2,13 @@
 
 use super::feed::Feed;
 use super::film::{finish, input, part_of};
-use super::programs::run;
+use super::programs::{Encoders, run};
 use crate::model::Reason;
 use crate::protocol::work::Failure;
 use crate::recipes::MovingPicture;
 use crate::stages::Reporter;
 use crate::stages::failure::failure_from_io;
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -22,8 +21,9 @@ const MOST_PICTURES: usize = 120;
 const MOST_FPS: u32 = 25;
 /// Fewest pictures a second; a film too long for them runs faster here than in truth.
 const LEAST_FPS: u32 = 12;
-/// One palette for the whole, of the colours that change most.
-const GIF_FILTER: &str = "split[all][seen];[seen]palettegen=stats_mode=diff[palette];[all][palette]paletteuse=dither=bayer:bayer_scale=4:diff_mode=rectangle";
+/// One palette for all pictures.
+const GIF_FILTER: &str = "split[all][seen];[seen]palettegen=stats_mode=full[palette];\
+    [all][palette]paletteuse=dither=bayer:bayer_scale=4:diff_mode=rectangle";
 
 /// How one kind is made.
 #[derive(Debug, Clone, Copy)]
@@ -54,8 +54,8 @@ pub(super) const fn kind(moving: MovingPicture) -> Option<Kind> {
 }
 
 /// Why a moving picture cannot be made by this ffmpeg.
-pub(super) fn lack(kind: Kind, known: &HashSet<String>) -> Option<String> {
-    (!known.contains(kind.encoder)).then(|| {
+pub(super) fn lack(kind: Kind, known: &Encoders) -> Option<String> {
+    (!known.has(kind.encoder)).then(|| {
         format!(
             "this ffmpeg lacks the encoder {}: there is no {}. Install an ffmpeg with it on the worker",
             kind.encoder, kind.file

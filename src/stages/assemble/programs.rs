@@ -50,14 +50,27 @@ pub(super) fn start_failure(program: &Path, error: &std::io::Error) -> Failure {
     )
 }
 
-/// The words of ffmpeg's list of encoders, their names among them.
-pub(super) fn encoders(ffmpeg: &Path) -> Result<HashSet<String>, Failure> {
-    let listed = Command::new(ffmpeg)
-        .args(["-hide_banner", "-encoders"])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| start_failure(ffmpeg, &error))?;
-    Ok(String::from_utf8_lossy(&listed.stdout).split_whitespace().map(str::to_owned).collect())
+/// The encoders of an ffmpeg.
+#[derive(Debug)]
+pub(super) struct Encoders(Option<HashSet<String>>);
+
+impl Encoders {
+    /// Asks it. One that cannot say has all: running it tells what is wrong with it.
+    pub(super) fn of(ffmpeg: &Path) -> Result<Self, Failure> {
+        let listed = Command::new(ffmpeg)
+            .args(["-hide_banner", "-encoders"])
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| start_failure(ffmpeg, &error))?;
+        let text = String::from_utf8_lossy(&listed.stdout);
+        let words = || text.split_whitespace().map(str::to_owned).collect();
+        Ok(Self(listed.status.success().then(words)))
+    }
+
+    /// Whether it has the encoder of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.as_ref().is_none_or(|words| words.contains(name))
+    }
 }
 
 /// Runs ffmpeg to its end: `feed` writes its input on a thread of its own, `tell` gets the frames
@@ -81,13 +94,13 @@ pub(super) fn run(
         let (sender, lines) = sync_channel(WAITING_LINES);
         let listening = listen(&mut child, sender);
         let heard = hear(&lines, reporter, tell);
-        let fed = match feeder {
+        let given = match feeder {
             Some(Ok(feeder)) => feeder.join().unwrap_or_else(|_| Err(feeder_broke())),
             Some(Err(error)) => Err(failed(error)),
             None => Ok(()),
         };
         listening.map_err(failed)?;
-        fed.map(|()| heard)
+        given.map(|()| heard)
     });
     let status = child.wait().map_err(failed)?;
     outcome(status, &heard?)

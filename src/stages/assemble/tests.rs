@@ -2,12 +2,15 @@
 
 use super::*;
 use crate::model::{Chunk, Stage};
-use crate::preview::Picture;
-use crate::recipes::Settings;
+use crate::preview::read_png;
+use crate::stages::render::{frame_file, turntable_file};
 use crate::stages::testing::{Heard, request};
 use std::process::Command;
 
-fn programs() -> Programs {
+const TURNTABLE_FILM: &str = "turntable.mp4";
+const SEQUENCE_FILM: &str = "film.mp4";
+
+pub(super) fn programs() -> Programs {
     let programs = Programs::find();
     assert!(
         programs.ffmpeg.is_some() && programs.ffprobe.is_some(),
@@ -16,13 +19,13 @@ fn programs() -> Programs {
     programs
 }
 
-fn frame(width: u32, height: u32, index: u32) -> Picture {
+pub(super) fn frame(width: u32, height: u32, index: u32) -> Picture {
     let rgba = [(index * 20) as u8, 120, 200, 255].repeat((width * height) as usize);
     Picture { width, height, rgba }
 }
 
 /// A turntable of `count` frames of odd size, in a folder with a name that patterns could misread.
-fn turntable(folder: &Path, count: u32) -> StageRequest {
+pub(super) fn turntable(folder: &Path, count: u32) -> StageRequest {
     let settings = Settings { turntable_frames: count, ..Settings::default() };
     let folder = folder.join("100 %04d");
     let request = request(&folder, Stage::Assemble, AssetKind::Mesh, Chunk::Whole, settings);
@@ -35,7 +38,7 @@ fn turntable(folder: &Path, count: u32) -> StageRequest {
     request
 }
 
-fn probe(path: &Path) -> String {
+pub(super) fn probe(path: &Path) -> String {
     let entries = "stream=codec_name,width,height,pix_fmt,r_frame_rate,nb_read_frames";
     let output = Command::new("ffprobe")
         .args(["-v", "error", "-count_frames", "-show_entries", entries, "-of", "csv=p=0"])

@@ -35,6 +35,7 @@ or more files of one numbered series, becomes one film.";
 /// Hand in files, or folders of numbered pictures
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct SubmitArguments {
     /// Meshes (GLB, glTF, OBJ, STL, PLY), images (PNG, JPEG, TIFF, EXR, HDR), folders of numbered
     /// pictures, or scenes of a renderer (see 'sawah renderers')

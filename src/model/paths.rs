@@ -30,7 +30,7 @@ struct Parts<'a> {
     style: Style,
     /// A drive (`p:`) or server and share; empty on other systems.
     root: String,
-    parts: Vec<&'a str>,
+    below: Vec<&'a str>,
 }
 
 impl<'a> Parts<'a> {
@@ -64,7 +64,7 @@ impl<'a> Parts<'a> {
         let split = |letter: char| letter == '/' || style == Style::Windows && letter == '\\';
         let parts: Vec<&str> =
             rest.split(split).filter(|part| !part.is_empty() && *part != ".").collect();
-        (!parts.contains(&"..")).then_some(Self { style, root, parts })
+        (!parts.contains(&"..")).then_some(Self { style, root, below: parts })
     }
 
     /// What is left of `self` below `folder`.
@@ -75,9 +75,9 @@ impl<'a> Parts<'a> {
         };
         let fits = self.style == folder.style
             && self.root == folder.root
-            && self.parts.len() >= folder.parts.len()
-            && self.parts.iter().zip(&folder.parts).all(same);
-        if fits { self.parts.get(folder.parts.len()..) } else { None }
+            && self.below.len() >= folder.below.len()
+            && self.below.iter().zip(&folder.below).all(same);
+        if fits { self.below.get(folder.below.len()..) } else { None }
     }
 }
 
@@ -102,7 +102,7 @@ pub fn map(path: &str, mappings: &[PathMapping], os: &str) -> Option<String> {
     let fitting = mappings.iter().filter_map(|mapping| {
         let from = Parts::of(&mapping.from)?;
         let rest = parts.below(&from)?;
-        Some((from.parts.len(), rest, &mapping.to))
+        Some((from.below.len(), rest, &mapping.to))
     });
     // Of two equally long ones the first counts.
     let best = fitting.reduce(|best, next| if next.0 > best.0 { next } else { best });

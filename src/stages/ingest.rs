@@ -50,12 +50,11 @@ pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
             format!("the main file is not among the files. Submit it again. {}", source.main_name),
         ));
     }
-    let (kind, format) = match &request.assignment.settings.scene {
-        Some(scene) => (AssetKind::Scene, scene.renderer.as_str()),
-        None => {
-            let format = source.format()?;
-            (source.kind(request.assignment.input.kind, format), format.name())
-        }
+    let (kind, format) = if let Some(scene) = &request.assignment.settings.scene {
+        (AssetKind::Scene, scene.renderer.as_str())
+    } else {
+        let format = source.format()?;
+        (source.kind(request.assignment.input.kind, format), format.name())
     };
     if kind == AssetKind::Sequence
         && let Some(empty) = source.files.iter().find(|file| file.size_bytes == 0)

@@ -28,12 +28,11 @@ struct Findings {
 pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
     let source = Source::of(request)?;
     let scene = request.assignment.settings.scene.as_ref();
-    let (kind, format) = match scene {
-        Some(scene) => (AssetKind::Scene, scene.renderer.as_str()),
-        None => {
-            let format = source.format()?;
-            (source.kind(request.assignment.input.kind, format), format.name())
-        }
+    let (kind, format) = if let Some(scene) = scene {
+        (AssetKind::Scene, scene.renderer.as_str())
+    } else {
+        let format = source.format()?;
+        (source.kind(request.assignment.input.kind, format), format.name())
     };
     reporter.progress(5.0, format);
     let mut findings = match kind {

@@ -60,7 +60,7 @@ pub async fn run(config: WorkerConfig, shutdown: CancellationToken) -> Result<()
     let slots = usize::try_from(config.slots.max(1)).unwrap_or(1);
     let idle = Duration::from_millis(bounds::HOST_IDLE_MS);
     let hosts = HostPool::new(Arc::clone(&work), slots, idle);
-    let worker = Arc::new(Worker { config, api, work, cache, workshop, hosts, disk_full });
+    let worker = Arc::new(Worker { config, api, work, cache, hosts, workshop, disk_full });
     let mut fenced = None;
     loop {
         let opening = open_session(&worker, &open, fenced.take());

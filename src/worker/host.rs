@@ -19,8 +19,11 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio_util::task::AbortOnDropHandle;
+
+/// Lines that wait for a host: a request and a stop.
+const LINES_WAITING: usize = 4;
 
 /// Why a host is listened to no longer.
 pub(super) enum Ending {
@@ -55,7 +58,7 @@ impl Ending {
 pub(super) struct Host {
     group: Group,
     /// Lines for standard input, which stays open: its end would kill the host.
-    feed: UnboundedSender<Vec<u8>>,
+    feed: Sender<Vec<u8>>,
     _feeder: AbortOnDropHandle<()>,
     stdout: Option<Lines<ChildStdout>>,
     stderr: Option<Lines<ChildStderr>>,
@@ -112,7 +115,7 @@ impl Host {
         let stdin = group.child.stdin().take();
         let stdout = group.child.stdout().take();
         let stderr = group.child.stderr().take();
-        let (feed, lines) = unbounded_channel();
+        let (feed, lines) = channel(LINES_WAITING);
         Ok(Self {
             group,
             feed,
@@ -151,7 +154,7 @@ impl Host {
         // What an idle host keeps running goes on.
         self.heard = Heard::next(self.heard.programs);
         // A host that does not read its request ends badly, and its end tells why.
-        let _ = self.feed.send(line);
+        let _ = self.feed.try_send(line);
         Ok(())
     }
 
@@ -215,7 +218,7 @@ impl Host {
 
     /// Asks the host to end its programs, and hears it until it has ended or the time is over.
     pub(super) async fn ask(&mut self, reporter: &(dyn Reporter + Send + Sync), grace: Duration) {
-        let _ = self.feed.send(format!("{STOP_LINE}\n").into_bytes());
+        let _ = self.feed.try_send(format!("{STOP_LINE}\n").into_bytes());
         // No bounds but the grace: it is shorter than any of them.
         let unbounded = JobLimits { timeout_ms: 0, stall_ms: 0, memory_bytes: 0 };
         let (_switch, mut deaf) = StopSignal::new();
@@ -273,7 +276,7 @@ async fn next<R: tokio::io::AsyncRead + Unpin>(
     Ok(line)
 }
 
-async fn write_lines(stdin: Option<ChildStdin>, mut lines: UnboundedReceiver<Vec<u8>>) {
+async fn write_lines(stdin: Option<ChildStdin>, mut lines: Receiver<Vec<u8>>) {
     let Some(mut stdin) = stdin else { return };
     while let Some(line) = lines.recv().await {
         let _ = stdin.write_all(&line).await;

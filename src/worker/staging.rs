@@ -159,10 +159,10 @@ impl WorkFolder {
             .join(pipeline.to_string())
             .join(job.to_string())
             .join(format!("attempt-{epoch}"));
-        self.make(AttemptFolder { path, above: 2 })
+        Self::make(AttemptFolder { path, above: 2 })
     }
 
-    fn make(&self, folder: AttemptFolder) -> io::Result<AttemptFolder> {
+    fn make(folder: AttemptFolder) -> io::Result<AttemptFolder> {
         let mut tries = 0;
         loop {
             match folder.create() {
@@ -192,7 +192,7 @@ impl WorkFolder {
         {
             return Ok(folder);
         }
-        self.make(folder)
+        Self::make(folder)
     }
 
     /// Removes what an attempt has left; where `folder` came from [`WorkFolder::attempt_again`], its

@@ -14,7 +14,7 @@ use crate::renderers::lines::Lines;
 use std::io::{self, PipeWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -25,6 +25,8 @@ const GRACE_MS: u64 = 2_000;
 const ANSWER_MS: u64 = 10_000;
 /// Most output that waits to be read, in bytes: one that writes on and on while nobody asks it to.
 const WAITING_BYTES: usize = 8 << 20;
+/// The same in pieces, as they were read.
+const WAITING_PIECES: usize = 4_096;
 /// What the script's lines begin with.
 const OURS: &str = "Sawah: ";
 
@@ -175,7 +177,7 @@ pub(super) fn end() {
 impl Warm {
     fn start(key: &Key, log: &Path) -> io::Result<Self> {
         let (input, feed) = io::pipe()?;
-        let (tell, told) = channel();
+        let (tell, told) = sync_channel(WAITING_PIECES);
         let (end, shared) = (EndSignal::new(), Arc::<Shared>::default());
         let bounds = Bounds {
             memory_bytes: key.memory_bytes,
@@ -189,7 +191,8 @@ impl Warm {
                 let mut hear = |heard: Heard<'_>| shared.hear(heard, &tell, &end);
                 // However it ended: it is used no more.
                 let _ = programs::run_fed(&program, input, &bounds, &log, &end, &mut hear);
-                let _ = tell.send(Told::Ended);
+                // Where it finds no room the end of the queue says the same.
+                let _ = tell.try_send(Told::Ended);
             })?
         };
         let key = Key {
@@ -272,14 +275,14 @@ impl Drop for Warm {
 }
 
 impl Shared {
-    fn hear(&self, heard: Heard<'_>, tell: &Sender<Told>, end: &EndSignal) {
+    fn hear(&self, heard: Heard<'_>, tell: &SyncSender<Told>, end: &EndSignal) {
         match heard {
             Heard::Output(bytes) => {
                 let before = self.waiting_bytes.fetch_add(bytes.len(), Ordering::Relaxed);
-                if before > WAITING_BYTES {
+                let is_told =
+                    before <= WAITING_BYTES && tell.try_send(Told::Output(bytes.to_vec())).is_ok();
+                if !is_told {
                     end.end(EndWhy::Fault);
-                } else {
-                    let _ = tell.send(Told::Output(bytes.to_vec()));
                 }
             }
             Heard::Usage(usage) => {

@@ -20,6 +20,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) const LOG_SIZE: HeaderName = HeaderName::from_static("x-log-size");
 /// Locks that appends share: two calls for one attempt must not interleave.
 const LOCKS: usize = 16;
+/// Jobs whose logs share a folder: making one for each job costs a short job more than its log.
+const JOBS_PER_FOLDER: i64 = 1_000;
 const END_NOTE: &str = "\n[The log ends here: it has reached its largest size.]\n";
 
 /// The folder of the logs. Cheap to clone.
@@ -81,7 +83,13 @@ impl Logs {
     }
 
     fn path(&self, job: JobId, epoch: Epoch) -> PathBuf {
-        self.folder.join(job.to_string()).join(format!("attempt-{epoch}.log"))
+        let before = self.folder.join(job.to_string()).join(format!("attempt-{epoch}.log"));
+        // Farms of an earlier version have a folder for each job.
+        if before.is_file() {
+            return before;
+        }
+        let shared = format!("{}k", job.0.div_euclid(JOBS_PER_FOLDER));
+        self.folder.join(shared).join(format!("{job}-attempt-{epoch}.log"))
     }
 
     /// Appends `text` that begins at `offset`; what is there already is not written again.
@@ -90,10 +98,14 @@ impl Logs {
         let lock = self.locks.get(job.0.unsigned_abs() as usize % LOCKS);
         let _held = lock.map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
         let file_error = |source| LogError::File { path: path.clone(), source };
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(file_error)?;
+        let open = || File::options().append(true).create(true).open(&path);
+        let mut file = match open() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| open())
+            }
+            opened => opened,
         }
-        let mut file = File::options().append(true).create(true).open(&path).map_err(file_error)?;
+        .map_err(file_error)?;
         let size_bytes = file.metadata().map_err(file_error)?.len();
         if size_bytes >= limits::ATTEMPT_LOG_BYTES {
             return Ok(());
@@ -248,6 +260,20 @@ mod tests {
         let refusal = Refusal::from(gap.unwrap_err());
         assert_eq!(refusal.status, StatusCode::CONFLICT);
         assert!(refusal.problem.remedy.contains("offset 8"));
+    }
+
+    #[test]
+    fn jobs_share_folders_and_a_log_of_an_earlier_version_goes_on_where_it_lies() {
+        let (farm, logs) = logs();
+        let old = farm.path().join("logs/7");
+        std::fs::create_dir_all(&old).unwrap();
+        std::fs::write(old.join("attempt-1.log"), "one\n").unwrap();
+        logs.append(JobId(7), Epoch(1), 4, "two\n").unwrap();
+        logs.append(JobId(7), Epoch(2), 0, "new\n").unwrap();
+        logs.append(JobId(8), Epoch(1), 0, "other\n").unwrap();
+        assert_eq!(logs.read(JobId(7), Epoch(1), 0).unwrap().bytes, b"one\ntwo\n");
+        assert_eq!(logs.read(JobId(7), Epoch(2), 0).unwrap().bytes, b"new\n");
+        assert_eq!(std::fs::read_dir(farm.path().join("logs/0k")).unwrap().count(), 2);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::wire::Wire;
 use crate::cli::context::Context;
 use crate::client::intake::{self, Handover, SceneOrder};
 use crate::client::{Client, Token};
-use crate::clock::Clock;
+use crate::clock::{Clock, Stopwatch};
 use crate::model::{PipelineId, PipelineStatus, Stage};
 use crate::protocol::view::{FarmStatus, PipelineDetail, PipelineView};
 use std::path::Path;
@@ -15,6 +15,10 @@ use std::time::Duration;
 
 /// How often it is looked whether the work is done; the farm's own times say when it was.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// Longest wait for the work of one measurement: on a machine where it takes longer, nothing can be
+/// measured.
+const WAIT: Duration = Duration::from_mins(10);
 
 /// The farm.
 pub(super) struct Crew {
@@ -76,8 +80,13 @@ impl Crew {
     }
 
     async fn until_ended(&mut self, id: PipelineId) -> Result<PipelineDetail, BenchError> {
+        let watch = Stopwatch::start();
         loop {
             tokio::time::sleep(LOOK).await;
+            if watch.elapsed() > WAIT {
+                let why = "the farm did not end its work in time: is the machine busy?";
+                return Err(BenchError::Nothing(why.to_owned()));
+            }
             // The whole pipeline would be long; looked at often, it would be measured itself.
             let page: Vec<PipelineView> =
                 self.wire.call("GET", "/v1/pipelines?limit=1", &()).await?;

@@ -5,6 +5,7 @@ mod blender;
 mod command;
 mod film;
 mod gone;
+mod in_place;
 mod keeping;
 mod povray;
 mod range;

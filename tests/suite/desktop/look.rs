@@ -7,6 +7,7 @@ use super::parts;
 use eframe::egui::{Key, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
+use sawah::client::intake::{Preview, ScenePreview};
 use sawah::client::live::{Connection, Notice};
 use sawah::desktop::App;
 use sawah::model::{PipelineId, Reason, Stage, StageStatus};
@@ -51,6 +52,32 @@ fn dark(name: &'static str, pixels: [f32; 2]) -> Shot {
 
 fn light(name: &'static str, pixels: [f32; 2]) -> Shot {
     Shot { theme: Theme::Light, ..dark(name, pixels) }
+}
+
+/// A farm that knows what a scene would become.
+fn scene() -> PreparedFarm {
+    let farm = busy();
+    let preview = Preview {
+        source: "/projects/sh010/sh010.blend".to_owned(),
+        asset: Some("sh010".to_owned()),
+        files: 7,
+        size_bytes: 48 << 20,
+        missing: vec!["//../library/tree.blend".to_owned()],
+        scene: Some(ScenePreview {
+            renderer: "blender".to_owned(),
+            frames: "1-250".to_owned(),
+            frame_count: 250,
+            chunks: 50,
+            command: "blender -b /projects/sh010/sh010.blend -noaudio --python-exit-code 7 -o \
+                render/sh010_#### -x 1 -f 1..5"
+                .to_owned(),
+            at: None,
+        }),
+        notes: Vec::new(),
+        refused: None,
+    };
+    farm.with(|farm| farm.previews.insert(vec![preview.source.clone().into()], vec![preview]));
+    farm
 }
 
 fn long_names() -> PreparedFarm {
@@ -102,6 +129,13 @@ fn pictures_of_the_window() {
     shoot(&dark("help-1280", SMALL), &busy(), key(Key::Questionmark));
     shoot(&dark("submit-1280", SMALL), &busy(), |window| {
         window.get_by_label("Submit…").click();
+    });
+    shoot(&dark("submit-scene", SMALL), &scene(), |window| {
+        window.get_by_label("Submit…").click();
+        window.run_steps(4);
+        window.get_by_label("Or paste paths, one a line").focus();
+        window.run();
+        window.event(eframe::egui::Event::Paste("/projects/sh010/sh010.blend".to_owned()));
     });
     shoot(&light("cancel-1280", SMALL), &busy(), |window| {
         window.get_by_label("stone-lion v2, Running").click();

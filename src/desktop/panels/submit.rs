@@ -113,7 +113,7 @@ fn scene_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
         }
     });
     if let Some(text) =
-        field(ui, "Settings", &frame.screen.settings, "samples=64 width=1920", 360.0)
+        field(ui, "Settings", &frame.screen.settings, "such as samples=64 width=1920", 360.0)
     {
         actions.push(Action::Settings(text));
     }

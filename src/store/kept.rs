@@ -1,10 +1,10 @@
 //! Files that are right though their job is not done: a frame, verified while others are drawn.
 //! The next attempt, or the replay, need not make them again.
 
-use super::columns::{size_column, size_value};
+use super::columns::size_column;
 use super::transition::{JobRow, fenced};
 use super::writer::Tx;
-use super::{Store, StoreError, advance, report, sessions};
+use super::{Store, StoreError, advance, report, sessions, views};
 use crate::model::{JobId, limits};
 use crate::policy::flow;
 use crate::protocol::work::{Fence, OutputFile};
@@ -75,14 +75,7 @@ pub(super) fn of(db: &Connection, job: JobId) -> Result<Vec<OutputFile>, StoreEr
         "SELECT name, checksum, size_bytes, media_type FROM kept_output WHERE job = ?1
          ORDER BY name",
     )?;
-    let rows = query.query_map([job], |row| {
-        Ok(OutputFile {
-            name: row.get(0)?,
-            checksum: row.get(1)?,
-            size_bytes: size_value(row.get(2)?),
-            media_type: row.get(3)?,
-        })
-    })?;
+    let rows = query.query_map([job], views::output_file)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 

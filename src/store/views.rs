@@ -312,15 +312,18 @@ pub(super) fn outputs(db: &Connection, job: JobId) -> Result<Vec<OutputFile>, St
     let mut query = db.prepare_cached(
         "SELECT name, checksum, size_bytes, media_type FROM output WHERE job = ?1 ORDER BY name",
     )?;
-    let rows = query.query_map([job], |row| {
-        Ok(OutputFile {
-            name: row.get(0)?,
-            checksum: row.get(1)?,
-            size_bytes: size_value(row.get(2)?),
-            media_type: row.get(3)?,
-        })
-    })?;
+    let rows = query.query_map([job], output_file)?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// A file of a job, from its name, checksum, size and type.
+pub(super) fn output_file(row: &Row<'_>) -> rusqlite::Result<OutputFile> {
+    Ok(OutputFile {
+        name: row.get(0)?,
+        checksum: row.get(1)?,
+        size_bytes: size_value(row.get(2)?),
+        media_type: row.get(3)?,
+    })
 }
 
 fn workers(db: &Connection) -> Result<Vec<WorkerView>, StoreError> {

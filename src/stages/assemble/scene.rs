@@ -1,11 +1,9 @@
 //! The frames that a renderer drew of a scene.
 
 use crate::model::Stage;
+use crate::policy::flow::SCENE_FOLDER;
 use crate::stages::StageRequest;
 use std::collections::BTreeMap;
-
-/// Where render puts the frames of a scene, among its outputs.
-const FOLDER: &str = "render/";
 
 /// The frames of a scene by number, each with its file among the outputs of render, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +35,7 @@ pub(super) fn scene_frames(request: &StageRequest) -> Option<SceneFrames> {
 
 /// 101 of `render/hero_0101.exr`, −3 of `render/hero_-0003.exr`.
 pub(super) fn frame_number(name: &str) -> Option<i32> {
-    let (stem, _) = name.strip_prefix(FOLDER)?.rsplit_once('.')?;
+    let (stem, _) = name.strip_prefix(SCENE_FOLDER)?.rsplit_once('.')?;
     let (_, number) = stem.rsplit_once('_')?;
     let number = number.trim_start_matches('.');
     let digits = number.strip_prefix('-').unwrap_or(number);

@@ -199,7 +199,10 @@ impl Pictures {
 
 /// A file of the pictures' folder as an output of the job.
 pub fn produced(name: &str) -> Produced {
-    Produced { name: format!("render/{name}"), media_type: media_type(name).to_owned() }
+    Produced {
+        name: format!("{}{name}", flow::SCENE_FOLDER),
+        media_type: media_type(name).to_owned(),
+    }
 }
 
 /// `frame 7` or `frames 3, 7-9`.

@@ -115,6 +115,10 @@ async fn report_one(
             farm.store.start(job, &fence).await?;
             JobState::Processing
         }
+        ReportEvent::Log { text } => {
+            farm.store.note_log(job, &fence, text).await?;
+            JobState::Processing
+        }
         ReportEvent::Complete { completion } => {
             farm.store.complete(job, &fence, completion).await?
         }

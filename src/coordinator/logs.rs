@@ -2,7 +2,7 @@
 
 use super::extract::{At, JsonBody, Params};
 use super::problem::{Conflicts, Refusal, Refusals};
-use super::state::{Shared, blocking};
+use super::state::{Farm, Shared, blocking};
 use crate::model::{Epoch, JobId, JobState, limits};
 use crate::protocol::problem::ProblemCode;
 use crate::protocol::work::LogAppend;
@@ -12,7 +12,7 @@ use axum::http::{HeaderName, StatusCode, header};
 use axum::response::IntoResponse;
 use serde::Deserialize;
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{Cursor, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -139,25 +139,34 @@ impl Logs {
     pub(super) fn tail(&self, job: JobId, epoch: Epoch) -> Result<Vec<String>, LogError> {
         let most = i64::try_from(limits::DEAD_LOG_BYTES).unwrap_or(i64::MAX);
         let piece = self.read(job, epoch, -most)?;
-        let text = String::from_utf8_lossy(&piece.bytes);
-        let lines: Vec<&str> = text.lines().collect();
-        let first = lines.len().saturating_sub(limits::DEAD_LOG_LINES);
-        Ok(lines.into_iter().skip(first).map(str::to_owned).collect())
+        Ok(last_lines(&String::from_utf8_lossy(&piece.bytes)))
     }
 }
 
+/// As many as a dead letter keeps.
+pub(super) fn last_lines(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let first = lines.len().saturating_sub(limits::DEAD_LOG_LINES);
+    lines.into_iter().skip(first).map(str::to_owned).collect()
+}
+
 fn read_piece(path: &Path, offset: i64) -> std::io::Result<Piece> {
-    let mut file = File::open(path)?;
+    let file = File::open(path)?;
     let size_bytes = file.metadata()?.len();
+    piece(file, size_bytes, offset)
+}
+
+/// The bytes of a log from `offset`, counted from the end where it is negative.
+fn piece(mut log: impl Read + Seek, size_bytes: u64, offset: i64) -> std::io::Result<Piece> {
     let from_end = offset < 0;
     let start = if from_end {
         size_bytes.saturating_sub(offset.unsigned_abs())
     } else {
         offset.unsigned_abs().min(size_bytes)
     };
-    file.seek(SeekFrom::Start(start))?;
+    log.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
-    file.take(size_bytes.saturating_sub(start)).read_to_end(&mut bytes)?;
+    log.take(size_bytes.saturating_sub(start)).read_to_end(&mut bytes)?;
     let end = start.saturating_add(bytes.len() as u64);
     if from_end {
         // Not in the middle of a letter.
@@ -218,9 +227,8 @@ pub(super) async fn read(
     let detail = farm.store.job(job).await?;
     let last = detail.attempts.iter().map(|attempt| attempt.epoch).max();
     let epoch = part.epoch.map(Epoch).or(last);
-    let logs = farm.logs.clone();
     let piece = match epoch {
-        Some(epoch) => blocking(move || logs.read(job, epoch, part.offset.unwrap_or(0))).await?,
+        Some(epoch) => piece_of(&farm, job, epoch, part.offset.unwrap_or(0)).await?,
         None => Piece { bytes: Vec::new(), end: 0 },
     };
     let headers = [
@@ -228,6 +236,15 @@ pub(super) async fn read(
         (LOG_SIZE, piece.end.to_string()),
     ];
     Ok((headers, piece.bytes))
+}
+
+async fn piece_of(farm: &Farm, job: JobId, epoch: Epoch, offset: i64) -> Result<Piece, Refusal> {
+    if let Some(text) = farm.store.short_log(job, epoch).await? {
+        let read = piece(Cursor::new(text.as_bytes()), text.len() as u64, offset);
+        return read.map_err(|error| Refusal::internal(error.to_string()));
+    }
+    let logs = farm.logs.clone();
+    Ok(blocking(move || logs.read(job, epoch, offset)).await?)
 }
 
 #[cfg(test)]

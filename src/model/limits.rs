@@ -20,6 +20,8 @@ pub const JSON_BODY_BYTES: usize = 16 << 20;
 pub const MESSAGE_BYTES: usize = 4_096;
 /// Largest log kept of one attempt; later lines are dropped with a note.
 pub const ATTEMPT_LOG_BYTES: u64 = 4 << 20;
+/// Largest log that is stored beside its attempt and not as a file.
+pub const SHORT_LOG_BYTES: usize = 4 << 10;
 /// Longest line kept of a child's output.
 pub const LOG_LINE_BYTES: usize = 8_192;
 /// Most warnings of one job.

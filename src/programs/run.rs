@@ -155,7 +155,10 @@ impl Run<'_> {
             }
             Ok(Event::OutputEnd) => {
                 self.piped = false;
-                self.look_soon();
+                // A program that runs on says nothing more, or is about to end.
+                if self.phase != Phase::Running {
+                    self.look_soon();
+                }
             }
             Ok(Event::Exited(status)) => {
                 self.status = Some(status);

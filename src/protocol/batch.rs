@@ -56,6 +56,12 @@ pub struct Report {
 pub enum ReportEvent {
     /// The work begins.
     Start,
+    /// The whole log of the attempt, of which nothing was sent before; the report of its end
+    /// follows.
+    Log {
+        /// Whole lines, at most [`crate::model::limits::SHORT_LOG_BYTES`].
+        text: String,
+    },
     /// The result, whose bytes are in the content store already.
     Complete {
         /// The result.

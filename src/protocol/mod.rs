@@ -18,4 +18,4 @@ pub mod why;
 pub mod work;
 
 /// The version of the protocol; a worker and a coordinator must agree on it.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;

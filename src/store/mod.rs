@@ -36,6 +36,7 @@ mod report;
 mod retries;
 mod schema;
 mod sessions;
+mod short_logs;
 mod submission_keys;
 mod submit;
 mod transition;

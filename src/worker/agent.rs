@@ -82,10 +82,6 @@ pub async fn run(config: WorkerConfig, shutdown: CancellationToken) -> Result<()
     }
 }
 
-/// Opens a session, waiting for the coordinator as long as it takes.
-///
-/// A session that was given up because the coordinator could not be reached is said goodbye to
-/// first: nothing of it runs any more, and its jobs go back without having used an attempt.
 /// The shipped profiles and the user's own; a wrong one of the user's costs only the own ones.
 fn renderers(config: &WorkerConfig) -> Library {
     let loaded = Library::load(config.profiles_dir.as_deref()).or_else(|error| {
@@ -95,6 +91,10 @@ fn renderers(config: &WorkerConfig) -> Library {
     loaded.unwrap_or_default()
 }
 
+/// Opens a session, waiting for the coordinator as long as it takes.
+///
+/// A session that was given up because the coordinator could not be reached is said goodbye to
+/// first: nothing of it runs any more, and its jobs go back without having used an attempt.
 async fn open_session(
     worker: &Worker,
     open: &OpenSession,

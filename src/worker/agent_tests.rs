@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::clock::{Clock, SystemClock};
-use crate::model::{Checksum, Epoch, JobId, Reason, SessionId, Stage};
+use crate::model::{Checksum, Epoch, JobId, JobState, Reason, SessionId, Stage};
+use crate::protocol::batch::{Report, ReportEvent, ReportOutcome, Reports, ReportsReply};
 use crate::protocol::problem::Problem;
 use crate::protocol::work::{
-    Assignment, ClaimReply, CompleteRequest, FailRequest, Heartbeat, HeartbeatReply, InputFile,
-    LogAppend,
+    Assignment, ClaimReply, Heartbeat, HeartbeatReply, InputFile, LogAppend,
 };
 use crate::stages::fixture::{assignment, is_running, write_script};
 use axum::body::Bytes;
@@ -53,15 +53,17 @@ struct Script {
     outputs: Vec<crate::protocol::work::OutputFile>,
 }
 
+fn refusal(code: ProblemCode) -> Problem {
+    Problem { code, message: "no".to_owned(), remedy: "none".to_owned(), reason: None }
+}
+
 fn problem(code: ProblemCode) -> Response {
-    let problem =
-        Problem { code, message: "no".to_owned(), remedy: "none".to_owned(), reason: None };
     let status = match code {
         ProblemCode::Unauthorized => StatusCode::UNAUTHORIZED,
         ProblemCode::Busy => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::CONFLICT,
     };
-    (status, Json(problem)).into_response()
+    (status, Json(refusal(code))).into_response()
 }
 
 impl Farm {
@@ -166,36 +168,50 @@ impl Farm {
     }
 }
 
-async fn report(
+async fn log(
     State(farm): State<Arc<Farm>>,
-    Path((job, verb)): Path<(i64, String)>,
-    body: Bytes,
-) -> Response {
-    if verb == "log" {
-        let append: LogAppend = serde_json::from_slice(&body).unwrap();
-        farm.script(|script| {
-            let log = script.logs.entry(job).or_default();
-            assert_eq!(log.len() as u64, append.offset);
-            log.push_str(&append.text);
-        });
-        return StatusCode::NO_CONTENT.into_response();
-    }
-    farm.script(|script| match verb.as_str() {
-        "fail" => {
-            let fail: FailRequest = serde_json::from_slice(&body).unwrap();
-            script.failure = Some(fail.failure);
-        }
-        "complete" => {
-            let complete: CompleteRequest = serde_json::from_slice(&body).unwrap();
-            assert_eq!(complete.fence.epoch, Epoch(1));
-            script.outputs = complete.completion.outputs;
-        }
-        _ => {}
+    Path(job): Path<i64>,
+    Json(append): Json<LogAppend>,
+) -> StatusCode {
+    farm.script(|script| {
+        let log = script.logs.entry(job).or_default();
+        assert_eq!(log.len() as u64, append.offset);
+        log.push_str(&append.text);
     });
-    farm.hear(format!("{verb} {job}")).await;
-    let refusal =
-        farm.script(|script| if verb == "complete" { script.refusals.pop_front() } else { None });
-    refusal.map_or_else(|| StatusCode::NO_CONTENT.into_response(), problem)
+    StatusCode::NO_CONTENT
+}
+
+async fn release(State(farm): State<Arc<Farm>>, Path(job): Path<i64>) -> StatusCode {
+    farm.hear(format!("release {job}")).await;
+    StatusCode::NO_CONTENT
+}
+
+async fn report(State(farm): State<Arc<Farm>>, Json(said): Json<Reports>) -> Json<ReportsReply> {
+    let mut outcomes = Vec::new();
+    for Report { job, epoch, event } in said.reports {
+        assert_eq!(epoch, Epoch(1));
+        let mut outcome = ReportOutcome::State(JobState::Processing);
+        match event {
+            ReportEvent::Log { text } => {
+                farm.script(|script| script.logs.insert(job.0, text));
+            }
+            ReportEvent::Start => farm.hear(format!("start {job}")).await,
+            ReportEvent::Release => farm.hear(format!("release {job}")).await,
+            ReportEvent::Fail { failure } => {
+                farm.script(|script| script.failure = Some(failure));
+                farm.hear(format!("fail {job}")).await;
+            }
+            ReportEvent::Complete { completion } => {
+                farm.script(|script| script.outputs = completion.outputs);
+                farm.hear(format!("complete {job}")).await;
+                if let Some(code) = farm.script(|script| script.refusals.pop_front()) {
+                    outcome = ReportOutcome::Refused(refusal(code));
+                }
+            }
+        }
+        outcomes.push(outcome);
+    }
+    Json(ReportsReply { outcomes })
 }
 
 async fn give() -> Bytes {
@@ -246,7 +262,9 @@ async fn bench(script: &str, lease_ms: u64, heartbeat_ms: u64) -> Bench {
         .route("/sessions/{session}", delete(close))
         .route("/sessions/{session}/heartbeat", post(beat))
         .route("/sessions/{session}/claim", post(claim))
-        .route("/jobs/{job}/{verb}", post(report))
+        .route("/sessions/{session}/reports", post(report))
+        .route("/jobs/{job}/log", post(log))
+        .route("/jobs/{job}/release", post(release))
         .route("/artifacts/{checksum}", get(give).put(take).head(absent))
         .with_state(Arc::clone(&farm));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

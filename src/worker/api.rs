@@ -3,10 +3,11 @@
 use super::bounds;
 use super::config::WorkerError;
 use crate::model::{JobId, SessionId};
+use crate::protocol::batch::{Report, ReportOutcome, Reports, ReportsReply};
 use crate::protocol::problem::{Problem, ProblemCode};
 use crate::protocol::work::{
-    ClaimReply, ClaimRequest, CompleteRequest, FailRequest, Fence, FenceRequest, Heartbeat,
-    HeartbeatReply, KeepRequest, LogAppend, OpenSession, SessionOpened,
+    ClaimReply, ClaimRequest, Fence, FenceRequest, Heartbeat, HeartbeatReply, KeepRequest,
+    LogAppend, OpenSession, SessionOpened,
 };
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response};
@@ -130,22 +131,18 @@ impl Api {
         self.post(&format!("/sessions/{session}/claim"), claim, timeout_ms).await
     }
 
-    /// The work on a job begins.
-    pub async fn start(&self, job: JobId, fence: &Fence) -> Result<(), ApiError> {
-        self.tell(job, "start", &FenceRequest { fence: fence.clone() }).await
+    /// Reports of the session's jobs, in their order; one outcome for each.
+    pub async fn report(
+        &self,
+        session: &SessionId,
+        reports: Vec<Report>,
+    ) -> Result<Vec<ReportOutcome>, ApiError> {
+        let path = format!("/sessions/{session}/reports");
+        let reply: ReportsReply = self.post(&path, &Reports { reports }, bounds::CALL_MS).await?;
+        Ok(reply.outcomes)
     }
 
-    /// The result of a job.
-    pub async fn complete(&self, job: JobId, result: &CompleteRequest) -> Result<(), ApiError> {
-        self.tell(job, "complete", result).await
-    }
-
-    /// The attempt failed.
-    pub async fn fail(&self, job: JobId, failure: &FailRequest) -> Result<(), ApiError> {
-        self.tell(job, "fail", failure).await
-    }
-
-    /// Gives the job back, no attempt used.
+    /// Gives one job back, no attempt used, without waiting for what else there is to report.
     pub async fn release(&self, job: JobId, fence: &Fence) -> Result<(), ApiError> {
         self.tell(job, "release", &FenceRequest { fence: fence.clone() }).await
     }

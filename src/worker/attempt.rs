@@ -14,14 +14,14 @@ use super::transfer::{disk_reason, upload};
 use crate::clock::Stopwatch;
 use crate::model::{JobId, Reason, Stage, limits};
 use crate::programs::Mark;
+use crate::protocol::batch::{Report, ReportEvent};
 use crate::protocol::problem::{Problem, ProblemCode};
-use crate::protocol::work::{
-    Assignment, CompleteRequest, Completion, FailRequest, Failure, Fence, InputFile,
-};
+use crate::protocol::work::{Assignment, Completion, Failure, Fence, InputFile};
 use crate::stages::message::cut;
 use crate::stages::{Produced, Reporter, StageOutput, StageRequest, may_share};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::SemaphorePermit;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
@@ -61,6 +61,8 @@ pub(super) struct Attempt {
     log: Arc<LogBuffer>,
     pub(super) kept: KeepBuffer,
     slot: Slot,
+    /// It runs, and the coordinator has not said that it heard so.
+    owes_start: AtomicBool,
 }
 
 /// Begins the attempt as a task of its own.
@@ -88,13 +90,15 @@ pub(super) fn begin(session: &Arc<Session>, assignment: Assignment, tasks: &Task
                     assignment,
                 };
                 let (log, kept) = (Arc::default(), KeepBuffer::default());
-                Attempt { session, request, folder, fence, log, kept, slot }.run(stop).await;
+                let owes_start = AtomicBool::new(false);
+                Attempt { session, request, folder, fence, log, kept, slot, owes_start }.run(stop).await;
             }
             Err(error) => {
                 let place = session.worker.work.root().display();
                 let message = format!("the attempt's folder cannot be made: {error}: {place}");
                 let failure = Failure::new(disk_reason(&error), message);
-                report_failure(&session, job, fence, failure, stop).await;
+                let tells = |event| vec![Report { job, epoch, event }];
+                report_failure(&session, job, &fence, failure, &tells, stop).await;
             }
         }
     });
@@ -117,13 +121,15 @@ impl Attempt {
         if let Err(End::Failed(failure)) = &result {
             self.log.push(&format!("{}: {}", failure.reason, failure.message));
         }
+        let ends_here = matches!(result, Ok(_) | Err(End::Failed(_)));
+        let log = if ends_here { self.log.take_short() } else { None };
         self.log.close();
-        if !matches!(result, Err(End::Stopped(Stop::Lost) | End::NotOurs)) {
+        if log.is_none() && !matches!(result, Err(End::Stopped(Stop::Lost) | End::NotOurs)) {
             // After the report the coordinator takes no more lines of this attempt.
             let wait = Duration::from_millis(bounds::LOG_FINISH_MS);
             let _ = stop.guard(tokio::time::timeout(wait, ship)).await;
         }
-        self.report(result, stop).await;
+        self.report(result, log, stop).await;
         // The next job need not wait until the files are gone.
         drop(self.slot);
         let (work, folder) = (Arc::clone(&self.session.worker.work), self.folder);
@@ -136,19 +142,18 @@ impl Attempt {
     async fn work(&self, stop: &mut StopSignal) -> Result<Completion, End> {
         self.slot.progress(0.0, "fetching files");
         stop.guard(self.fetch_inputs()).await??;
-        self.start(stop).await?;
-        self.log.push(&format!(
-            "attempt {} of job {} ({} {}) on {}",
-            self.request.assignment.attempt,
-            self.job(),
-            self.request.assignment.stage,
-            self.request.assignment.chunk,
-            self.session.worker.config.name,
-        ));
         let output = {
             let _slot = self.enter(stop).await?;
+            self.log.push(&format!(
+                "attempt {} of job {} ({} {}) on {}",
+                self.request.assignment.attempt,
+                self.job(),
+                self.request.assignment.stage,
+                self.request.assignment.chunk,
+                self.session.worker.config.name,
+            ));
             let watch = Stopwatch::start();
-            let output = self.run_and_keep(stop).await;
+            let output = self.start_and_run(stop).await;
             self.session.pace.took(watch.elapsed());
             output?
         };
@@ -193,18 +198,48 @@ impl Attempt {
             .map_err(|error| error.into_failure(&format!("cannot fetch {stage}/{}", file.name)))
     }
 
-    async fn start(&self, stop: &mut StopSignal) -> Result<(), End> {
-        let mut asked = 0_u32;
-        let call = || {
-            asked += 1;
-            self.session.worker.api.start(self.job(), &self.fence)
+    /// Runs the stage once the coordinator knows that it begins. Where such jobs are over before it
+    /// could answer they are not kept waiting for it: the claim is ours, and the report of the end
+    /// says again what was not answered yet.
+    async fn start_and_run(&self, stop: &mut StopSignal) -> Result<StageOutput, End> {
+        if !self.session.pace.is_short() {
+            self.start(stop).await?;
+            return self.run_and_keep(stop).await;
+        }
+        self.owes_start.store(true, Ordering::Relaxed);
+        let mut stop_starting = stop.clone();
+        let start = async {
+            if let Err(End::NotOurs) = self.start(&mut stop_starting).await {
+                self.slot.stop();
+            }
+            std::future::pending().await
         };
-        match until_answered(&self.session, stop, call).await? {
-            Ok(()) => Ok(()),
-            // An answer was lost, and the work counts as begun already.
-            Err(problem) if problem.code == ProblemCode::Conflict && asked > 1 => Ok(()),
+        tokio::select! {
+            output = self.run_and_keep(stop) => output,
+            never = start => never,
+        }
+    }
+
+    async fn start(&self, stop: &mut StopSignal) -> Result<(), End> {
+        let start = || self.session.reports.send(self.tells(ReportEvent::Start, None));
+        match until_answered(&self.session, stop, start).await? {
+            Ok(()) => {
+                self.owes_start.store(false, Ordering::Relaxed);
+                Ok(())
+            }
             Err(problem) => Err(refused("the start", &problem).into()),
         }
+    }
+
+    /// A report, and what the coordinator must have heard before it.
+    fn tells(&self, event: ReportEvent, log: Option<String>) -> Vec<Report> {
+        let is_start = event == ReportEvent::Start;
+        let is_owed = !is_start && self.owes_start.load(Ordering::Relaxed);
+        let start = is_owed.then_some(ReportEvent::Start);
+        let log = log.map(|text| ReportEvent::Log { text });
+        let events = start.into_iter().chain(log).chain([event]);
+        let (job, epoch) = (self.job(), self.fence.epoch);
+        events.map(|event| Report { job, epoch, event }).collect()
     }
 
     /// Waits for a slot; only what was fetched ahead has to.
@@ -300,10 +335,15 @@ impl Attempt {
         Ok(())
     }
 
-    async fn report(&self, result: Result<Completion, End>, mut stop: StopSignal) {
+    async fn report(
+        &self,
+        result: Result<Completion, End>,
+        log: Option<String>,
+        mut stop: StopSignal,
+    ) {
         let job = self.job();
         let end = match result {
-            Ok(completion) => match self.complete(completion, &mut stop).await {
+            Ok(completion) => match self.complete(completion, log.clone(), &mut stop).await {
                 Ok(()) => {
                     tracing::info!(%job, epoch = %self.fence.epoch, "attempt succeeded");
                     return;
@@ -314,11 +354,12 @@ impl Attempt {
         };
         match end {
             End::Failed(failure) => {
-                report_failure(&self.session, job, self.fence.clone(), failure, stop).await;
+                let tells = |event| self.tells(event, log.clone());
+                report_failure(&self.session, job, &self.fence, failure, &tells, stop).await;
             }
             End::Stopped(Stop::Shutdown) => release(&self.session, job, &self.fence).await,
             End::NoSlot => {
-                let call = || self.session.worker.api.release(job, &self.fence);
+                let call = || self.session.reports.send(self.tells(ReportEvent::Release, None));
                 let told = until_answered(&self.session, &mut stop, call).await;
                 tracing::info!(%job, ok = told.is_ok(), "no slot became free: job given back");
                 if matches!(told, Err(End::Stopped(Stop::Shutdown))) {
@@ -331,9 +372,14 @@ impl Attempt {
         }
     }
 
-    async fn complete(&self, completion: Completion, stop: &mut StopSignal) -> Result<(), End> {
-        let request = CompleteRequest { fence: self.fence.clone(), completion };
-        let call = || self.session.worker.api.complete(self.job(), &request);
+    async fn complete(
+        &self,
+        completion: Completion,
+        log: Option<String>,
+        stop: &mut StopSignal,
+    ) -> Result<(), End> {
+        let reports = self.tells(ReportEvent::Complete { completion }, log);
+        let call = || self.session.reports.send(reports.clone());
         match until_answered(&self.session, stop, call).await? {
             Ok(()) => Ok(()),
             Err(problem) => {
@@ -373,8 +419,9 @@ impl Reporter for Attempt {
 async fn report_failure(
     session: &Session,
     job: JobId,
-    fence: Fence,
+    fence: &Fence,
     mut failure: Failure,
+    tells: &(dyn Fn(ReportEvent) -> Vec<Report> + Sync),
     mut stop: StopSignal,
 ) {
     failure.message = cut(&failure.message, limits::MESSAGE_BYTES).to_owned();
@@ -382,15 +429,15 @@ async fn report_failure(
         session.disk_is_full();
     }
     tracing::warn!(%job, epoch = %fence.epoch, reason = %failure.reason, message = failure.message, "attempt failed");
-    let request = FailRequest { fence, failure };
-    let call = || session.worker.api.fail(job, &request);
+    let reports = tells(ReportEvent::Fail { failure });
+    let call = || session.reports.send(reports.clone());
     match until_answered(session, &mut stop, call).await {
         Ok(Ok(()))
         | Err(End::Failed(_) | End::NoSlot | End::NotOurs | End::Stopped(Stop::Lost)) => {}
         Ok(Err(problem)) => {
             tracing::error!(%job, problem = problem.message, "the coordinator refuses a failure");
         }
-        Err(End::Stopped(Stop::Shutdown)) => release(session, job, &request.fence).await,
+        Err(End::Stopped(Stop::Shutdown)) => release(session, job, fence).await,
     }
 }
 

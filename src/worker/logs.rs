@@ -30,6 +30,8 @@ struct State {
     /// The log has its largest size.
     full: bool,
     closed: bool,
+    /// A batch is on its way, and may arrive.
+    is_sending: bool,
 }
 
 impl LogBuffer {
@@ -68,6 +70,15 @@ impl LogBuffer {
         self.wake.notify_one();
     }
 
+    /// The whole log, where none of it was sent before and it is short: it goes with the report of
+    /// the attempt's end, and nothing is left to send.
+    pub fn take_short(&self) -> Option<String> {
+        let mut state = self.state();
+        let is_short = state.sent_bytes == 0 && !state.is_sending;
+        let fits = (1..=limits::SHORT_LOG_BYTES).contains(&state.pending.len());
+        (is_short && fits).then(|| std::mem::take(&mut state.pending))
+    }
+
     /// Sends lines until the buffer is closed and empty, or the coordinator takes no more.
     pub async fn ship(&self, api: &Api, job: JobId, fence: &Fence) {
         loop {
@@ -92,10 +103,12 @@ impl LogBuffer {
 
     /// Where the next batch begins, and its lines. They stay until [`LogBuffer::sent`].
     fn batch(&self) -> Option<(u64, String)> {
-        let state = self.state();
+        let mut state = self.state();
         let most = cut(&state.pending, bounds::LOG_BATCH_BYTES);
         let end = most.rfind('\n')?;
-        Some((state.sent_bytes, most.get(..=end)?.to_owned()))
+        let batch = (state.sent_bytes, most.get(..=end)?.to_owned());
+        state.is_sending = true;
+        Some(batch)
     }
 
     fn sent(&self, bytes: usize) {
@@ -173,6 +186,21 @@ mod tests {
         log.close();
         let (_, pending) = (0, log.state().pending.clone());
         assert!(pending.ends_with("lines dropped: they came faster than they could be sent]\n"));
+    }
+
+    #[test]
+    fn only_a_short_log_of_which_nothing_is_sent_goes_with_the_end() {
+        let log = LogBuffer::default();
+        assert_eq!(log.take_short(), None);
+        log.push("drawn");
+        assert_eq!(log.take_short().as_deref(), Some("drawn\n"));
+        assert_eq!((log.take_short(), log.batch()), (None, None));
+        log.push("more");
+        assert!(log.batch().is_some());
+        assert_eq!(log.take_short(), None, "the batch may have arrived");
+        let long = LogBuffer::default();
+        long.push(&"x".repeat(limits::SHORT_LOG_BYTES));
+        assert_eq!(long.take_short(), None);
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub mod probe;
 pub mod agent;
 mod attempt;
 mod gone;
+mod reports;
 mod session;
 pub mod pace;
 

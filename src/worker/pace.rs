@@ -25,6 +25,11 @@ impl Pace {
         *mean = (*mean * 3 + time) / 4;
     }
 
+    /// Whether attempts are so short that some are fetched ahead.
+    pub fn is_short(&self) -> bool {
+        self.ahead(1) > 0
+    }
+
     /// Jobs to hold beyond the slots: what is worked off in [`bounds::AHEAD_MS`], none where one
     /// attempt alone takes longer.
     pub fn ahead(&self, slots: usize) -> usize {

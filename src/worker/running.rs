@@ -165,6 +165,13 @@ impl Attempt {
 }
 
 impl Slot {
+    /// The coordinator says that the job is not ours.
+    pub fn stop(&self) {
+        if let Some(attempt) = self.running.table().attempts.get(&self.key) {
+            attempt.stop(Stop::Lost);
+        }
+    }
+
     /// Says how far the attempt is.
     pub fn progress(&self, percent: f32, message: &str) {
         let mut table = self.running.table();

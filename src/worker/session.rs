@@ -8,6 +8,7 @@ use super::config::WorkerConfig;
 use super::hosts::HostPool;
 use super::lease::{Lease, LeaseCheck, margin_ms};
 use super::pace::Pace;
+use super::reports::ReportQueue;
 use super::running::{Running, Stop};
 use super::staging::{self, WorkFolder};
 use crate::model::{Now, SessionId, limits};
@@ -59,6 +60,8 @@ pub(super) struct Session {
     pub(super) running: Arc<Running>,
     /// Attempts at work at once; jobs that were fetched ahead wait for one.
     pub(super) slots: Semaphore,
+    /// On their way to the coordinator.
+    pub(super) reports: ReportQueue,
     pub(super) pace: Pace,
     heartbeat_ms: u64,
     lease_ms: u64,
@@ -81,6 +84,7 @@ pub(super) async fn live(
     let attempts = TaskTracker::new();
     let _stop_on_drop = StopOnDrop(Arc::clone(&session.running));
     let beat = AbortOnDropHandle::new(tokio::spawn(beat(Arc::clone(&session))));
+    let reports = AbortOnDropHandle::new(tokio::spawn(report(Arc::clone(&session))));
     let guard = AbortOnDropHandle::new(tokio::spawn(guard_lease(Arc::clone(&session))));
     let claims =
         AbortOnDropHandle::new(tokio::spawn(claim(Arc::clone(&session), attempts.clone())));
@@ -100,7 +104,7 @@ pub(super) async fn live(
         tracing::error!(session = %session.id, "attempts do not end: their folders stay");
     }
     session.worker.hosts.end_all().await;
-    drop((beat, guard));
+    drop((beat, guard, reports));
     if end == SessionEnd::Shutdown
         && let Err(error) = session.worker.api.close_session(&session.id).await
     {
@@ -126,6 +130,7 @@ impl Session {
             id: opened.session,
             running: Running::new(),
             slots: Semaphore::new(slots),
+            reports: ReportQueue::default(),
             pace: Pace::default(),
             heartbeat_ms: opened.heartbeat_ms.max(1),
             lease_ms: opened.lease_ms,
@@ -227,6 +232,11 @@ async fn beat(session: Arc<Session>) {
             }
         }
     }
+}
+
+/// Sends what the attempts report, for ever.
+async fn report(session: Arc<Session>) {
+    session.reports.run(&session.worker.api, &session.id).await;
 }
 
 /// Ends the session before the coordinator may hand its jobs on.

@@ -64,7 +64,11 @@ pub(super) fn parse(text: &str, dialect: Dialect) -> Result<Parsed, FrameError> 
 #[derive(Default)]
 struct List {
     frames: Vec<i32>,
-    known: HashSet<i32>,
+    /// The least and the greatest of them.
+    span: Option<(i32, i32)>,
+    /// All of them, once one came that is not beyond the others: lists that only rise or fall, as
+    /// nearly all do, need no such table.
+    known: Option<HashSet<i32>>,
     doubles: u32,
 }
 
@@ -82,7 +86,7 @@ impl List {
             );
         }
         for frame in expand(part.first, part.last, part.take, part.step) {
-            if self.known.insert(frame) {
+            if self.is_new(frame) {
                 if reader.dialect.must_rise()
                     && self.frames.last().is_some_and(|last| *last > frame)
                 {
@@ -96,6 +100,18 @@ impl List {
             }
         }
         Ok(())
+    }
+
+    /// Notes a frame; whether it was not there yet.
+    fn is_new(&mut self, frame: i32) -> bool {
+        let (least, greatest) = self.span.unwrap_or((frame, frame));
+        let is_beyond = self.span.is_none() || frame < least || frame > greatest;
+        self.span = Some((least.min(frame), greatest.max(frame)));
+        if self.known.is_none() && is_beyond {
+            return true;
+        }
+        let frames = &self.frames;
+        self.known.get_or_insert_with(|| frames.iter().copied().collect()).insert(frame)
     }
 }
 

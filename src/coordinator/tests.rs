@@ -96,7 +96,7 @@ impl House {
             paths: Vec::new(),
         };
         let request = OpenSession {
-            protocol: 1,
+            protocol: crate::protocol::PROTOCOL_VERSION,
             worker: worker.into(),
             instance: worker.into(),
             capabilities,

@@ -20,6 +20,10 @@ pub struct SceneSettings {
     /// The frames, in the order in which they are drawn; one frame where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<FrameList>,
+    /// How long a chunk shall take: once frames of the asset were measured, their times say how many
+    /// make one; until then `chunk_frames` does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunk_seconds: Option<u32>,
     /// Values of the profile's placeholders: `samples`, `width`, `camera`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, String>,
@@ -51,7 +55,11 @@ pub enum MissingPolicy {
 }
 
 /// Keys beside the placeholders'.
-const KEYS: [&str; 6] = ["renderer", "frames", "arguments", "at", "expect", "missing"];
+const KEYS: [&str; 7] =
+    ["renderer", "frames", "chunk_seconds", "arguments", "at", "expect", "missing"];
+
+/// Longest chunk that can be asked for.
+const CHUNK_SECONDS: u32 = 86_400;
 
 impl SceneSettings {
     /// Whether `--set KEY=…` with this key is about the scene.
@@ -78,6 +86,11 @@ impl SceneSettings {
                 self.frames = Some(value.parse().map_err(|error| {
                     invalid(crate::model::frames::FrameError::to_string(&error))
                 })?);
+            }
+            "chunk_seconds" => {
+                let seconds = value.parse().ok().filter(|s| (1..=CHUNK_SECONDS).contains(s));
+                let why = format!("use whole seconds from 1 to {CHUNK_SECONDS}");
+                self.chunk_seconds = Some(seconds.ok_or_else(|| invalid(why))?);
             }
             "arguments" => {
                 let why = "write a list of texts: [\"python3\", \"{scene}\"]";
@@ -215,6 +228,8 @@ mod tests {
             ("frames", "1-"),
             ("samples", "0"),
             ("samples", "many"),
+            ("chunk_seconds", "0"),
+            ("chunk_seconds", "1.5"),
             ("camera", "-x"),
             ("scene", "/etc/passwd"),
             ("out", "/tmp/x"),

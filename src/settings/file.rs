@@ -34,6 +34,7 @@ struct WorkerKeys {
     name: Option<Spanned<String>>,
     slots: Option<Spanned<u32>>,
     work_dir: Option<Spanned<PathBuf>>,
+    gpu_masks: Option<Spanned<Vec<String>>>,
     paths: Option<Spanned<Vec<PathMapping>>>,
 }
 
@@ -108,6 +109,10 @@ impl FileSettings {
 
     pub(super) fn worker_work_dir(&self) -> Option<Setting<PathBuf>> {
         self.folder(self.keys.worker.work_dir.as_ref())
+    }
+
+    pub(super) fn worker_gpu_masks(&self) -> Option<Setting<Vec<String>>> {
+        self.setting(self.keys.worker.gpu_masks.as_ref())
     }
 
     pub(super) fn worker_paths(&self) -> Option<Setting<Vec<PathMapping>>> {

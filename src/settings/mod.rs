@@ -81,6 +81,8 @@ pub struct Settings {
     pub worker_name: Setting<String>,
     /// Where the worker keeps its staging.
     pub worker_work_dir: Setting<PathBuf>,
+    /// Which graphics cards the programs of each slot may see, one after the other; empty: all.
+    pub worker_gpu_masks: Setting<Vec<String>>,
     /// What shared folders of other machines are called here.
     pub worker_paths: Setting<Vec<PathMapping>>,
     /// The log filter; none means that the command decides.
@@ -224,6 +226,7 @@ impl Settings {
                 )?
                 .unwrap_or_else(|| by_default(defaults.host.clone())),
             worker_work_dir: work.unwrap_or_else(|| by_default(folders.work())),
+            worker_gpu_masks: file.worker_gpu_masks().unwrap_or_else(|| by_default(Vec::new())),
             worker_paths: file.worker_paths().unwrap_or_else(|| by_default(Vec::new())),
             log: from
                 .value("log.level", "SAWAH_LOG", flags.log.map(|v| (v, "--log")), file.log_level())?
@@ -262,6 +265,16 @@ impl Settings {
 
     fn check(&self) -> Result<(), SettingsError> {
         in_bounds("worker.slots", &self.worker_slots, &SLOTS)?;
+        for mask in &self.worker_gpu_masks.value {
+            let is_good = |letter: char| letter.is_ascii_alphanumeric() || ",.:-".contains(letter);
+            if mask.is_empty() || !mask.chars().all(is_good) {
+                let origin = self.worker_gpu_masks.origin.clone();
+                let why =
+                    "a mask is the number or name of a card, or several with commas: 0 or 0,1";
+                let shown = Setting { value: mask.clone(), origin };
+                return Err(refused("worker.gpu_masks", &shown, why.to_owned()));
+            }
+        }
         for mapping in &self.worker_paths.value {
             if !paths::is_absolute(&mapping.from) || !paths::is_absolute(&mapping.to) {
                 let why = "both folders of a mapping must be absolute, without '..'".to_owned();
@@ -337,6 +350,11 @@ impl Settings {
                 "worker.work_dir",
                 self.worker_work_dir.value.display().to_string(),
                 &self.worker_work_dir.origin,
+            ),
+            (
+                "worker.gpu_masks",
+                self.worker_gpu_masks.value.join(" "),
+                &self.worker_gpu_masks.origin,
             ),
             ("worker.paths", mapped(&self.worker_paths.value), &self.worker_paths.origin),
             ("log.level", log, &self.log.origin),

@@ -83,6 +83,9 @@ pub struct Workshop {
     pub paths: Vec<PathMapping>,
     /// Processor threads that an attempt should use; 0 leaves it to the program.
     pub threads: u32,
+    /// The graphics cards that the programs may see; none where they may see all.
+    #[serde(default)]
+    pub gpu_mask: Option<String>,
 }
 
 /// The program of a renderer profile, as it was found.

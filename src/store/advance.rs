@@ -5,7 +5,7 @@ use super::audit;
 use super::columns::{from_json, to_json};
 use super::transition::{self, JobRow, count, count_queued};
 use super::writer::Tx;
-use super::{StoreError, flights, kept, lanes, replays};
+use super::{StoreError, flights, kept, lanes, measured, replays};
 use crate::model::{
     AssetKind, AssetName, Checksum, Chunk, JobId, PipelineId, PipelineStatus, ProjectId, Stage,
     StageStatus, TraceId,
@@ -26,7 +26,7 @@ use std::sync::Arc;
 const KNOWN_RECIPES: usize = 64;
 
 /// Settings that say how a stage is cut into jobs: a single job cannot change them.
-const FAN_OUT: [&str; 3] = ["turntable_frames", "chunk_frames", "frames"];
+const FAN_OUT: [&str; 4] = ["turntable_frames", "chunk_frames", "chunk_seconds", "frames"];
 
 /// What moving on needs to know of a pipeline.
 #[derive(Debug, Clone)]
@@ -136,6 +136,11 @@ pub(super) fn begin(
         if pipeline.recipe.rule(stage).is_none() {
             continue;
         }
+        let measured = match stage {
+            Stage::Render => measured::with_chunks(tx, pipeline)?,
+            _ => None,
+        };
+        let pipeline = measured.as_ref().unwrap_or(pipeline);
         let chunks = flow::fan_out(&pipeline.recipe, stage, pipeline.kind, pipeline.frame_count);
         if chunks.is_empty() {
             set_stage(tx, pipeline.id, stage, StageStatus::Skipped, actor)?;

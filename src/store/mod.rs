@@ -24,6 +24,7 @@ mod flow_limits;
 mod intents;
 mod kept;
 mod lanes;
+mod measured;
 mod load;
 mod dead_letters;
 mod failures;

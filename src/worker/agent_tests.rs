@@ -46,6 +46,8 @@ struct Script {
     drain: bool,
     /// Answers to the next reports of a result.
     refusals: VecDeque<ProblemCode>,
+    /// Jobs that another claim holds by now.
+    lost: Vec<JobId>,
     calls: Vec<String>,
     message: String,
     logs: BTreeMap<i64, String>,
@@ -195,7 +197,12 @@ async fn report(State(farm): State<Arc<Farm>>, Json(said): Json<Reports>) -> Jso
             ReportEvent::Log { text } => {
                 farm.script(|script| script.logs.insert(job.0, text));
             }
-            ReportEvent::Start => farm.hear(format!("start {job}")).await,
+            ReportEvent::Start => {
+                farm.hear(format!("start {job}")).await;
+                if farm.script(|script| script.lost.contains(&job)) {
+                    outcome = ReportOutcome::Refused(refusal(ProblemCode::Superseded));
+                }
+            }
             ReportEvent::Release => farm.hear(format!("release {job}")).await,
             ReportEvent::Fail { failure } => {
                 farm.script(|script| script.failure = Some(failure));
@@ -203,6 +210,9 @@ async fn report(State(farm): State<Arc<Farm>>, Json(said): Json<Reports>) -> Jso
             }
             ReportEvent::Complete { completion } => {
                 farm.script(|script| script.outputs = completion.outputs);
+                if farm.script(|script| script.lost.contains(&job)) {
+                    outcome = ReportOutcome::Refused(refusal(ProblemCode::Superseded));
+                }
                 farm.hear(format!("complete {job}")).await;
                 if let Some(code) = farm.script(|script| script.refusals.pop_front()) {
                     outcome = ReportOutcome::Refused(refusal(code));
@@ -283,6 +293,7 @@ async fn bench(script: &str, lease_ms: u64, heartbeat_ms: u64) -> Bench {
         work_dir: work.path().to_owned(),
         slots: 1,
         gpus: Vec::new(),
+        gpu_masks: Vec::new(),
         profiles_dir: None,
         paths: Vec::new(),
         stage_host,
@@ -385,6 +396,32 @@ async fn a_result_is_repeated_until_it_is_answered() {
         .await;
     let (farm, _work) = bench.end().await;
     assert_eq!(farm.reports(), ["complete 2", "complete 2"]);
+}
+
+#[tokio::test]
+async fn jobs_that_are_over_at_once_are_begun_before_they_end_and_one_that_is_lost_says_no_more() {
+    let bench = bench(WORKS, 30_000, 200).await;
+    for number in 2..40 {
+        let mut next = job();
+        next.job_id = JobId(number);
+        bench.farm.queue(next);
+        bench.farm.until_called(&format!("complete {number}")).await;
+    }
+    let mut last = job();
+    last.job_id = JobId(99);
+    bench.farm.script(|script| script.lost.push(JobId(99)));
+    bench.farm.queue(last);
+    bench.farm.until_called("start 99").await;
+    bench.farm.until_called("beat 0").await;
+    let (farm, _work) = bench.end().await;
+    let calls = farm.script(|script| script.calls.clone());
+    let place = |call: String| calls.iter().position(|said| *said == call);
+    for number in 2..40 {
+        let (start, end) = (place(format!("start {number}")), place(format!("complete {number}")));
+        assert!(start.is_some() && start < end, "job {number}: {start:?} {end:?}");
+        assert!(farm.script(|script| script.logs[&number].contains("copied")));
+    }
+    assert!(place("fail 99".to_owned()).or(place("release 99".to_owned())).is_none(), "{calls:?}");
 }
 
 #[tokio::test]
@@ -496,6 +533,7 @@ async fn a_wrong_token_ends_the_worker() {
         work_dir: work.path().to_owned(),
         slots: 1,
         gpus: Vec::new(),
+        gpu_masks: Vec::new(),
         profiles_dir: None,
         paths: Vec::new(),
         stage_host: "none".into(),

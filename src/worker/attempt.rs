@@ -9,6 +9,7 @@ use super::outputs::{self, Verified};
 use super::process::{HostEnd, HostRun, run_host, run_in_pool};
 use super::running::{Slot, Stop, StopSignal};
 use super::session::{Session, SessionEnd, pause};
+use super::slots::Place;
 use super::staging::AttemptFolder;
 use super::transfer::{disk_reason, upload};
 use crate::clock::Stopwatch;
@@ -20,10 +21,10 @@ use crate::protocol::work::{Assignment, Completion, Failure, Fence, InputFile};
 use crate::stages::message::cut;
 use crate::stages::{Produced, Reporter, StageOutput, StageRequest, may_share};
 use futures_util::{StreamExt, TryStreamExt, stream};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::sync::SemaphorePermit;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 /// Transfers of one attempt at once.
@@ -143,7 +144,7 @@ impl Attempt {
         self.slot.progress(0.0, "fetching files");
         stop.guard(self.fetch_inputs()).await??;
         let output = {
-            let _slot = self.enter(stop).await?;
+            let place = self.enter(stop).await?;
             self.log.push(&format!(
                 "attempt {} of job {} ({} {}) on {}",
                 self.request.assignment.attempt,
@@ -153,7 +154,7 @@ impl Attempt {
                 self.session.worker.config.name,
             ));
             let watch = Stopwatch::start();
-            let output = self.start_and_run(stop).await;
+            let output = self.start_and_run(&place, stop).await;
             self.session.pace.took(watch.elapsed());
             output?
         };
@@ -201,10 +202,14 @@ impl Attempt {
     /// Runs the stage once the coordinator knows that it begins. Where such jobs are over before it
     /// could answer they are not kept waiting for it: the claim is ours, and the report of the end
     /// says again what was not answered yet.
-    async fn start_and_run(&self, stop: &mut StopSignal) -> Result<StageOutput, End> {
+    async fn start_and_run(
+        &self,
+        place: &Place<'_>,
+        stop: &mut StopSignal,
+    ) -> Result<StageOutput, End> {
         if !self.session.pace.is_short() {
             self.start(stop).await?;
-            return self.run_and_keep(stop).await;
+            return self.run_and_keep(place, stop).await;
         }
         self.owes_start.store(true, Ordering::Relaxed);
         let mut stop_starting = stop.clone();
@@ -215,7 +220,7 @@ impl Attempt {
             std::future::pending().await
         };
         tokio::select! {
-            output = self.run_and_keep(stop) => output,
+            output = self.run_and_keep(place, stop) => output,
             never = start => never,
         }
     }
@@ -243,24 +248,28 @@ impl Attempt {
     }
 
     /// Waits for a slot; only what was fetched ahead has to.
-    async fn enter(&self, stop: &mut StopSignal) -> Result<SemaphorePermit<'_>, End> {
+    async fn enter(&self, stop: &mut StopSignal) -> Result<Place<'_>, End> {
         let slots = &self.session.slots;
-        if let Ok(slot) = slots.try_acquire() {
-            return Ok(slot);
+        if let Some(place) = slots.try_enter() {
+            return Ok(place);
         }
         self.slot.progress(0.0, "waits for a slot");
         let wait = Duration::from_millis(bounds::AHEAD_WAIT_MS);
-        match stop.guard(tokio::time::timeout(wait, slots.acquire())).await? {
-            Ok(Ok(slot)) => Ok(slot),
-            Ok(Err(_)) | Err(_) => Err(End::NoSlot),
+        match stop.guard(tokio::time::timeout(wait, slots.enter())).await? {
+            Ok(Some(place)) => Ok(place),
+            Ok(None) | Err(_) => Err(End::NoSlot),
         }
     }
 
     /// Runs the stage, and sends what it says is right while it runs.
-    async fn run_and_keep(&self, stop: &mut StopSignal) -> Result<StageOutput, End> {
+    async fn run_and_keep(
+        &self,
+        place: &Place<'_>,
+        stop: &mut StopSignal,
+    ) -> Result<StageOutput, End> {
         let mut stop_keeping = stop.clone();
         let run = async {
-            let ended = self.run_stage(stop).await;
+            let ended = self.run_stage(place, stop).await;
             self.kept.close();
             ended
         };
@@ -271,11 +280,19 @@ impl Attempt {
         tokio::join!(run, keeping).0
     }
 
-    async fn run_stage(&self, stop: &mut StopSignal) -> Result<StageOutput, End> {
+    async fn run_stage(
+        &self,
+        place: &Place<'_>,
+        stop: &mut StopSignal,
+    ) -> Result<StageOutput, End> {
         let worker = &self.session.worker;
+        let mut request = Cow::Borrowed(&self.request);
+        if let Some(mask) = place.gpu_mask(&worker.config.gpu_masks) {
+            request.to_mut().workshop.gpu_mask = Some(mask.clone());
+        }
         let run = HostRun {
             program: &worker.config.stage_host,
-            request: &self.request,
+            request: &request,
             temporary: &self.folder.temporary(),
             reporter: self,
             mark: &Mark::new(worker.work.instance(), self.job(), self.fence.epoch),

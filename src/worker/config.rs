@@ -22,6 +22,8 @@ pub struct WorkerConfig {
     pub slots: u32,
     /// Graphics adapters that can draw.
     pub gpus: Vec<String>,
+    /// Which graphics cards the programs of each slot may see, one after the other; empty: all.
+    pub gpu_masks: Vec<String>,
     /// The folder of the user's own renderer profiles.
     pub profiles_dir: Option<PathBuf>,
     /// What shared folders of other machines are called here.

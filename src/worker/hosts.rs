@@ -6,7 +6,7 @@ use super::host::Host;
 use super::staging::WorkFolder;
 use crate::model::PipelineId;
 use crate::programs::Mark;
-use crate::stages::Reporter;
+use crate::stages::{Reporter, StageRequest};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,10 +33,23 @@ struct Shared {
 
 struct Idle {
     number: u64,
-    /// What it served last.
-    pipeline: PipelineId,
+    served: Served,
     /// Makes its guard hand it over; dropped, it ends.
     take: oneshot::Sender<oneshot::Sender<Host>>,
+}
+
+/// What a host served last: what it keeps warm is of use for the same again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Served {
+    pub(super) pipeline: PipelineId,
+    pub(super) gpu_mask: Option<String>,
+}
+
+impl Served {
+    pub(super) fn of(request: &StageRequest) -> Self {
+        let gpu_mask = request.workshop.gpu_mask.clone();
+        Self { pipeline: request.assignment.pipeline_id, gpu_mask }
+    }
 }
 
 /// What an idle host says is heard by nobody.
@@ -60,13 +73,13 @@ impl HostPool {
         Self { work, shared: Arc::new(shared) }
     }
 
-    /// A host that waits, the one that served this pipeline last before others.
-    pub(super) async fn take(&self, pipeline: PipelineId) -> Option<Host> {
+    /// A host that waits, the one that served the same last before others.
+    pub(super) async fn take(&self, next: &Served) -> Option<Host> {
         loop {
             let idle = {
                 let mut idle = self.shared.idle();
                 let last = idle.len().checked_sub(1)?;
-                let same = idle.iter().rposition(|one| one.pipeline == pipeline);
+                let same = idle.iter().rposition(|one| one.served == *next);
                 idle.remove(same.unwrap_or(last))
             };
             let (give, given) = oneshot::channel();
@@ -90,11 +103,11 @@ impl HostPool {
     }
 
     /// Takes a host back that has answered and is ready for the next attempt.
-    pub(super) fn give_back(&self, host: Host, pipeline: PipelineId) {
+    pub(super) fn give_back(&self, host: Host, served: Served) {
         let number = self.shared.number();
         let (take, taken) = oneshot::channel();
         let mut idle = self.shared.idle();
-        idle.push(Idle { number, pipeline, take });
+        idle.push(Idle { number, served, take });
         if idle.len() > self.shared.most {
             idle.remove(0);
         }

@@ -28,6 +28,7 @@ mod gone;
 mod reports;
 mod session;
 pub mod pace;
+mod slots;
 
 /// Set for children that load Vulkan drivers: without it Mesa's device-choosing layer, which we do
 /// not need, complains on stderr wherever there is no desktop session.

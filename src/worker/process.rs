@@ -2,7 +2,7 @@
 
 use super::heard::Heard;
 use super::host::{Ending, Host};
-use super::hosts::HostPool;
+use super::hosts::{HostPool, Served};
 use super::running::{Stop, StopSignal};
 use crate::model::Reason;
 use crate::programs::Mark;
@@ -56,8 +56,8 @@ pub async fn run_host(run: HostRun<'_>, stop: &mut StopSignal) -> HostEnd {
 /// [`run_host`] in a host that served attempts before and may serve others after: then it lives on
 /// in the pool, and nothing else of this attempt does.
 pub async fn run_in_pool(run: HostRun<'_>, pool: &HostPool, stop: &mut StopSignal) -> HostEnd {
-    let pipeline = run.request.assignment.pipeline_id;
-    let mut next = pool.take(pipeline).await;
+    let served = Served::of(run.request);
+    let mut next = pool.take(&served).await;
     loop {
         let is_used = next.is_some();
         let started = match next.take() {
@@ -78,7 +78,7 @@ pub async fn run_in_pool(run: HostRun<'_>, pool: &HostPool, stop: &mut StopSigna
             Err(error) => return not_started(&error, run),
         };
         if let Some(host) = seen.host {
-            pool.give_back(host, pipeline);
+            pool.give_back(host, served);
         } else if is_used && seen.is_deaf {
             // It had ended before it heard of this attempt, of which nothing has begun.
             continue;

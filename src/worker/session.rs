@@ -10,6 +10,7 @@ use super::lease::{Lease, LeaseCheck, margin_ms};
 use super::pace::Pace;
 use super::reports::ReportQueue;
 use super::running::{Running, Stop};
+use super::slots::Slots;
 use super::staging::{self, WorkFolder};
 use crate::model::{Now, SessionId, limits};
 use crate::protocol::work::{ClaimRequest, Heartbeat, HeartbeatReply, SessionOpened};
@@ -17,7 +18,7 @@ use crate::stages::Workshop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
@@ -59,7 +60,7 @@ pub(super) struct Session {
     pub(super) id: SessionId,
     pub(super) running: Arc<Running>,
     /// Attempts at work at once; jobs that were fetched ahead wait for one.
-    pub(super) slots: Semaphore,
+    pub(super) slots: Slots,
     /// On their way to the coordinator.
     pub(super) reports: ReportQueue,
     pub(super) pace: Pace,
@@ -129,7 +130,7 @@ impl Session {
             worker,
             id: opened.session,
             running: Running::new(),
-            slots: Semaphore::new(slots),
+            slots: Slots::new(slots),
             reports: ReportQueue::default(),
             pace: Pace::default(),
             heartbeat_ms: opened.heartbeat_ms.max(1),

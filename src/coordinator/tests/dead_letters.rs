@@ -1,7 +1,8 @@
 //! Dead letters, replays, quarantine and submission keys over HTTP.
 
 use super::*;
-use crate::model::Reason;
+use crate::model::{JobState, Reason};
+use crate::protocol::batch::{Report, ReportEvent, ReportOutcome, Reports, ReportsReply};
 use crate::protocol::dead::{
     BatchReply, DeadLetterDetail, DeadLetterFilter, DismissBatch, Edit, ReplayBatch,
 };
@@ -142,4 +143,43 @@ async fn a_worker_in_quarantine_is_shown_and_forgiven_by_its_name() {
     assert_eq!(workers[0].quarantine, None);
     assert!(client.forgive("nobody", &order).await.is_err());
     house.running.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_comes_with_the_end_is_read_like_any_other() {
+    let farm = tempfile::tempdir().unwrap();
+    let house = house(farm.path(), limits::LEASE_MS).await;
+    let session = house.open("one").await;
+    house.put(SOURCE).await;
+    house.submit().await;
+    let job = house.claim(&session).await.remove(0);
+    let text = (1..=30).map(|line| format!("zwölf {line}\n")).collect::<Vec<_>>().concat();
+    let failure = Failure::new(Reason::InputCorrupt, "no end");
+    let events = [
+        ReportEvent::Start,
+        ReportEvent::Log { text: text.clone() },
+        ReportEvent::Fail { failure },
+    ];
+    let report = |event| Report { job: job.job_id, epoch: job.epoch, event };
+    let reports = Reports { reports: events.map(report).to_vec() };
+    let path = format!("/sessions/{session}/reports");
+    // An answer that was lost: the same again changes nothing.
+    for _ in 0..2 {
+        let reply: ReportsReply = house.post(&path, &reports).await;
+        let last = reply.outcomes.last().unwrap();
+        assert_eq!(*last, ReportOutcome::State(JobState::FailedTerminal));
+    }
+    let log = format!("/jobs/{}/log", job.job_id);
+    let read = |query: &str| house.call(Method::GET, &format!("{log}{query}")).send();
+    let whole = read("").await.unwrap();
+    assert_eq!(whole.headers()["x-log-size"], text.len().to_string());
+    assert_eq!(whole.text().await.unwrap(), text);
+    assert_eq!(read("?offset=-3").await.unwrap().text().await.unwrap(), "30\n");
+    let path = format!("/dead-letters/{}", job.job_id);
+    let mut detail: DeadLetterDetail = house.get(&path).await;
+    while detail.log.is_empty() {
+        tokio::task::yield_now().await;
+        detail = house.get(&path).await;
+    }
+    assert_eq!((detail.log.len(), detail.log[0].as_str()), (20, "zwölf 11"));
 }

@@ -9,7 +9,7 @@ use crate::protocol::work::Failure;
 use crate::recipes::{SceneSettings, Settings};
 use crate::renderers::placeholder::Placeholder;
 use crate::renderers::template::Template;
-use crate::renderers::{Profile, Unit, Values};
+use crate::renderers::{Invocation, Profile, Unit, Values};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,6 +18,10 @@ const SUFFIX: &str = ".png";
 
 /// The container of films where nobody said which.
 const CONTAINER: &str = "mp4";
+
+/// The variables by which programs of several makers are told which graphics cards they may see.
+const GPU_MASKS: [&str; 4] =
+    ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"];
 
 /// A scene, the program that draws it, and where its pictures go.
 pub struct Order<'a> {
@@ -32,6 +36,8 @@ pub struct Order<'a> {
     fps: u32,
     /// Processor threads to use; 0 leaves it to the program.
     threads: u32,
+    /// The graphics cards that the program may see; none where it may see all.
+    gpu_mask: Option<String>,
 }
 
 impl<'a> Order<'a> {
@@ -57,6 +63,7 @@ impl<'a> Order<'a> {
             out,
             fps: request.assignment.settings.fps,
             threads: request.workshop.threads,
+            gpu_mask: request.workshop.gpu_mask.clone(),
         })
     }
 
@@ -74,6 +81,7 @@ impl<'a> Order<'a> {
             out: Path::new("render").join(format!("{}_", plain(&stem))),
             fps: settings.fps,
             threads: 0,
+            gpu_mask: None,
         })
     }
 
@@ -105,14 +113,8 @@ impl<'a> Order<'a> {
         set(&mut values, Placeholder::Scene, utf8(file).ok()?).ok()?;
         let mut made = self.profile.warm_invocation(program, &values)?.ok()?;
         made.arguments.push(script.to_str()?.to_owned());
-        let program = Program {
-            program: made.program.into(),
-            arguments: made.arguments,
-            set: made.set,
-            remove: made.remove,
-            folder: file.parent()?.to_owned(),
-        };
-        Some((program, picture))
+        let folder = file.parent()?.to_owned();
+        Some((self.program(made, folder), picture))
     }
 
     /// Width and height that the pictures must have, where both were asked for.
@@ -157,13 +159,24 @@ impl<'a> Order<'a> {
             );
             return Err(wrong(why));
         }
-        Ok(Program {
+        Ok(self.program(made, self.file.parent().unwrap_or(Path::new(".")).to_owned()))
+    }
+
+    fn program(&self, made: Invocation, folder: PathBuf) -> Program {
+        let mut set = made.set;
+        if let Some(mask) = &self.gpu_mask {
+            for name in GPU_MASKS {
+                // What the profile says itself goes first.
+                set.entry(name.to_owned()).or_insert_with(|| mask.clone());
+            }
+        }
+        Program {
             program: made.program.into(),
             arguments: made.arguments,
-            set: made.set,
+            set,
             remove: made.remove,
-            folder: self.file.parent().unwrap_or(Path::new(".")).to_owned(),
-        })
+            folder,
+        }
     }
 
     fn missing(&self) -> Failure {

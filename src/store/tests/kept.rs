@@ -7,7 +7,6 @@ use crate::protocol::work::{Assignment, Failure, Fence, OutputFile, Program};
 use crate::recipes::Library;
 use crate::recipes::library::SCENE_RECIPE;
 use crate::store::{SessionRecord, StoreError};
-use std::collections::BTreeMap;
 
 fn frame(number: u32) -> OutputFile {
     let name = format!("render/shot_{number:04}.png");
@@ -29,11 +28,21 @@ fn crash() -> Failure {
 
 /// A scene of four frames in one chunk, brought to its render job.
 async fn scene(farm: &Farm, worker: &SessionRecord) -> (Assignment, Fence) {
+    scene_with(farm, worker, "scene", &[("frames", "1-4"), ("chunk_frames", "4")]).await
+}
+
+/// A scene with these settings, brought to its first render job.
+pub(super) async fn scene_with(
+    farm: &Farm,
+    worker: &SessionRecord,
+    content: &str,
+    changes: &[(&str, &str)],
+) -> (Assignment, Fence) {
     let mut recipe = Library::load(None).unwrap().get(SCENE_RECIPE).unwrap().clone();
-    let changes = [("renderer", "blender"), ("frames", "1-4"), ("chunk_frames", "4")];
-    let changes = changes.map(|(key, value)| (key.to_owned(), value.to_owned()));
-    recipe.settings = recipe.settings.with_changes(&BTreeMap::from(changes)).unwrap();
-    farm.store.submit(submission("shot", "scene"), recipe, [7; 16]).await.unwrap();
+    let changes = changes.iter().chain(&[("renderer", "blender")]);
+    let changes = changes.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    recipe.settings = recipe.settings.with_changes(&changes).unwrap();
+    farm.store.submit(submission("shot", content), recipe, [7; 16]).await.unwrap();
     loop {
         let (job, fence) = farm.begin(worker).await;
         if job.stage == Stage::Render {
@@ -45,7 +54,7 @@ async fn scene(farm: &Farm, worker: &SessionRecord) -> (Assignment, Fence) {
     }
 }
 
-async fn blender(farm: &mut Farm, name: &str) -> SessionRecord {
+pub(super) async fn blender(farm: &mut Farm, name: &str) -> SessionRecord {
     let mut worker = farm.worker(name, &[]).await;
     worker.capabilities.programs =
         vec![Program { name: "blender".to_owned(), version: "3.4.1".to_owned() }];

@@ -13,6 +13,8 @@ mod admission;
 mod audit_export;
 mod intents;
 mod kept;
+mod measured;
+mod short_logs;
 mod webhooks;
 mod sharing;
 mod dead_letters;

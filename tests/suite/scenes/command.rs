@@ -89,3 +89,27 @@ async fn a_failing_program_is_told_by_its_cause_and_its_frames() {
         assert!(!process.lives(), "{process:?} outlived its attempt");
     }
 }
+
+/// A worker that was told of two cards gives each of its slots one.
+#[tokio::test]
+async fn programs_of_a_slot_see_its_graphics_cards_only() {
+    let (farm, _serve) = farm("command-cards", &[]).await;
+    let settings = "[worker]\nslots = 2\ngpu_masks = [\"3\", \"GPU-4\"]\n";
+    let folder = farm.new_folder("config/sawah");
+    std::fs::write(folder.join("settings.toml"), settings).expect("settings");
+    let _worker = farm.worker("render-01");
+    let scene = painter(&farm);
+    let tells = "import os, sys; masks = {os.environ[name + '_DEVICES'] for name in \
+        ('CUDA_VISIBLE', 'HIP_VISIBLE', 'ROCR_VISIBLE')} | {os.environ['ZE_AFFINITY_MASK']}; \
+        open(sys.argv[1] + 'cards.txt', 'w').write(' '.join(masks))";
+    let program = [python(), "-c", tells, "{out}"].map(str::to_owned);
+    let options = ["--renderer", "command", "--frames", "1", "--wait"];
+    let ran = submit(&farm, &scene, &options, &program).await.expect_code(0);
+    let detail = farm.pipeline(ran.pipeline()).await;
+    let outputs = detail.jobs.iter().flat_map(|job| &job.outputs);
+    let cards = outputs.clone().find(|output| output.name.ends_with("cards.txt"));
+    let cards = cards.expect("the program's file");
+    let said = farm.request(Method::GET, &format!("/v1/artifacts/{}", cards.checksum));
+    let said = answer(said).await.1;
+    assert!(["3", "GPU-4"].contains(&said.as_str()), "{said}");
+}

@@ -99,8 +99,8 @@ async fn programs_of_a_slot_see_its_graphics_cards_only() {
     std::fs::write(folder.join("settings.toml"), settings).expect("settings");
     let _worker = farm.worker("render-01");
     let scene = painter(&farm);
-    let tells = "import os, sys; masks = {os.environ[name + '_DEVICES'] for name in \
-        ('CUDA_VISIBLE', 'HIP_VISIBLE', 'ROCR_VISIBLE')} | {os.environ['ZE_AFFINITY_MASK']}; \
+    let tells = "import os, sys; names = ['CUDA_VISIBLE_DEVICES', 'HIP_VISIBLE_DEVICES', \
+        'ROCR_VISIBLE_DEVICES', 'ZE_AFFINITY_MASK']; masks = set(map(os.environ.get, names)); \
         open(sys.argv[1] + 'cards.txt', 'w').write(' '.join(masks))";
     let program = [python(), "-c", tells, "{out}"].map(str::to_owned);
     let options = ["--renderer", "command", "--frames", "1", "--wait"];

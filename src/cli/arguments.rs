@@ -13,6 +13,7 @@ use super::forgive::ForgiveArguments;
 use super::limits::LimitsArguments;
 use super::logs::LogsArguments;
 use super::ls::LsArguments;
+use super::preview::PreviewArguments;
 use super::renderers::RenderersArguments;
 use super::replay::ReplayArguments;
 use super::serve::ServeArguments;
@@ -109,6 +110,7 @@ pub(super) enum Command {
     Forgive(ForgiveArguments),
     Dead(DeadArguments),
     Dismiss(DismissArguments),
+    Preview(PreviewArguments),
     Renderers(RenderersArguments),
     /// Check this machine: adapters, programs, folders, database, port, settings
     ///

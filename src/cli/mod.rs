@@ -23,6 +23,7 @@ mod logs;
 mod ls;
 mod output;
 mod parts;
+mod preview;
 mod renderers;
 mod replay;
 mod serve;
@@ -95,6 +96,7 @@ fn run(context: &Context, command: Option<Command>) -> Result<Exit, CliError> {
         Some(Command::Dismiss(arguments)) => dismiss::run(context, arguments),
         Some(Command::Forgive(arguments)) => forgive::run(context, arguments),
         Some(Command::Dead(arguments)) => dead::run(context, &arguments),
+        Some(Command::Preview(arguments)) => preview::run(&arguments, context.json),
         Some(Command::Renderers(arguments)) => renderers::run(context, arguments),
         Some(Command::Doctor) => doctor::run(context),
         Some(Command::Simulate(arguments)) => simulate::run(context, &arguments),

@@ -52,6 +52,11 @@ pub fn identify(pid: u32) -> Option<Process> {
     system::row(pid).map(|row| row.process)
 }
 
+/// The memory that this process holds now, in bytes; 0 where the system does not say.
+pub fn own_memory_bytes() -> u64 {
+    identify(std::process::id()).map_or(0, |own| system::memory(&[own]).0)
+}
+
 /// Kills everything below a process, and leaves the process itself standing still, to be killed
 /// next: as long as it is there, what it adopts stays below it.
 pub fn end_below(root: Process) -> Swept {

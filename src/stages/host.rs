@@ -23,6 +23,11 @@ use std::sync::{Mutex, PoisonError};
 
 /// Stack of the thread that runs a stage, in bytes: deep enough for nested foreign files.
 const STAGE_STACK_BYTES: usize = 16 << 20;
+/// Attempts that one host serves; the next one gets a new host.
+const ATTEMPTS: u32 = 256;
+/// A host that draws itself goes on while it holds less than this part of its memory between two
+/// attempts, one in so many.
+const MEMORY_SHARE: u64 = 4;
 /// The exit code of a host whose worker is gone, where it cannot kill its group.
 const ORPHANED: i32 = 70;
 /// Held by whoever ends the processes of this host: it must not exit meanwhile.
@@ -44,9 +49,9 @@ fn serve(stage: &(dyn Fn(&StageRequest, &dyn Reporter) -> StageResult + Sync)) -
         Ok(first) => first,
         Err(failure) => return answer(Err(failure)),
     };
-    loop {
+    for served in 1_u32.. {
         let (result, stays) = serve_one(stage, &line);
-        if !stays {
+        if !stays || served >= ATTEMPTS {
             // What still runs could change the files of the result.
             programs::tree::end_own();
             let done = answer(result);
@@ -60,6 +65,7 @@ fn serve(stage: &(dyn Fn(&StageRequest, &dyn Reporter) -> StageResult + Sync)) -
             Err(_) => return done,
         }
     }
+    false
 }
 
 /// Runs one stage; whether this host can serve another attempt after it.
@@ -89,7 +95,12 @@ fn serve_one(
         return (result, false);
     }
     let Swept { left, .. } = programs::tree::end_strays();
-    (result, left == 0)
+    // What leaks ends here, and the next attempt gets a new host.
+    let most_bytes = request.assignment.limits.memory_bytes / MEMORY_SHARE;
+    let is_small = most_bytes == 0
+        || request.assignment.settings.scene.is_some()
+        || programs::tree::own_memory_bytes() < most_bytes;
+    (result, left == 0 && is_small)
 }
 
 /// What the programs of one attempt are given in a host that serves many.

@@ -17,6 +17,7 @@ pub mod scene;
 pub mod dispatch;
 pub mod failure;
 pub mod frames;
+pub mod glance;
 pub mod host;
 pub mod message;
 mod source;
@@ -67,9 +68,10 @@ pub struct Stay {
 }
 
 /// Whether the host of an attempt can serve others. Foreign files are decoded in hosts that end with
-/// their attempt: what a decoder leaves behind must meet no other.
+/// their attempt: what a decoder leaves behind must meet no other. What the render stage reads are
+/// files that were written here, or programs of others read them.
 pub fn may_share(assignment: &Assignment) -> bool {
-    assignment.stage == Stage::Render && assignment.settings.scene.is_some()
+    assignment.stage == Stage::Render
 }
 
 /// What a worker's machine has of other people's programs.

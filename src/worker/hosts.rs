@@ -41,14 +41,29 @@ struct Idle {
 /// What a host served last: what it keeps warm is of use for the same again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Served {
-    pub(super) pipeline: PipelineId,
-    pub(super) gpu_mask: Option<String>,
+    kind: HostKind,
+    pipeline: PipelineId,
+    gpu_mask: Option<String>,
+}
+
+/// Hosts of different kinds cannot stand in for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HostKind {
+    /// It runs programs of others.
+    Programs,
+    /// It draws itself, and its memory is bounded for good.
+    Pictures { memory_bytes: u64 },
 }
 
 impl Served {
     pub(super) fn of(request: &StageRequest) -> Self {
         let gpu_mask = request.workshop.gpu_mask.clone();
-        Self { pipeline: request.assignment.pipeline_id, gpu_mask }
+        let memory_bytes = request.assignment.limits.memory_bytes;
+        let kind = match request.assignment.settings.scene {
+            Some(_) => HostKind::Programs,
+            None => HostKind::Pictures { memory_bytes },
+        };
+        Self { kind, pipeline: request.assignment.pipeline_id, gpu_mask }
     }
 }
 
@@ -78,9 +93,10 @@ impl HostPool {
         loop {
             let idle = {
                 let mut idle = self.shared.idle();
-                let last = idle.len().checked_sub(1)?;
                 let same = idle.iter().rposition(|one| one.served == *next);
-                idle.remove(same.unwrap_or(last))
+                let alike = || idle.iter().rposition(|one| one.served.kind == next.kind);
+                let found = same.or_else(alike)?;
+                idle.remove(found)
             };
             let (give, given) = oneshot::channel();
             // One that has ended meanwhile answers nothing.

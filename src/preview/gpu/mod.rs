@@ -16,6 +16,7 @@ use super::shadow::ShadowMap;
 use super::studio::Studio;
 use device::Connection;
 use pipelines::Pipelines;
+use std::sync::{Mutex, PoisonError};
 use tiles::Targets;
 use upload::Uploads;
 
@@ -33,28 +34,58 @@ pub(crate) fn adapters() -> Vec<String> {
     device::find().iter().map(device::describe).collect()
 }
 
-/// One scene on one adapter.
-pub(crate) struct Gpu {
+/// An open adapter with what every scene needs on it.
+struct Rig {
     connection: Connection,
     pipelines: Pipelines,
-    uploads: Uploads,
     targets: Option<Targets>,
+}
+
+/// The adapter that no scene uses now: opening one takes longer than most pictures.
+static IDLE: Mutex<Option<Rig>> = Mutex::new(None);
+
+impl Rig {
+    /// The idle one where it still works, or a new one on the best adapter.
+    fn take() -> Result<Self, DrawError> {
+        let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(rig) = idle.filter(|rig| rig.connection.check().is_ok()) {
+            return Ok(rig);
+        }
+        let connection = Connection::open()?;
+        let pipelines = connection.guarded(|connection| Pipelines::new(&connection.device))?;
+        Ok(Self { connection, pipelines, targets: None })
+    }
+}
+
+/// One scene on one adapter.
+pub(crate) struct Gpu {
+    rig: Option<Rig>,
+    uploads: Uploads,
+    name: String,
+}
+
+/// The adapter waits for the next scene, unless something went wrong on it.
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        if let Some(rig) = self.rig.take().filter(|rig| rig.connection.check().is_ok()) {
+            *IDLE.lock().unwrap_or_else(PoisonError::into_inner) = Some(rig);
+        }
+    }
 }
 
 impl Gpu {
     /// Connects to the best adapter and uploads the scene.
     pub(crate) fn open(drawable: &Drawable) -> Result<Self, DrawError> {
-        let connection = Connection::open()?;
-        let (pipelines, uploads) = connection.guarded(|connection| {
-            let pipelines = Pipelines::new(&connection.device);
-            let uploads = Uploads::new(connection, &pipelines, drawable);
-            (pipelines, uploads)
-        })?;
-        Ok(Self { connection, pipelines, uploads, targets: None })
+        let rig = Rig::take()?;
+        let uploads = rig
+            .connection
+            .guarded(|connection| Uploads::new(connection, &rig.pipelines, drawable))?;
+        let name = rig.connection.name.clone();
+        Ok(Self { rig: Some(rig), uploads, name })
     }
 
     pub(crate) fn name(&self) -> &str {
-        &self.connection.name
+        &self.name
     }
 
     /// The object alone: tone-mapped linear light, premultiplied alpha.
@@ -66,30 +97,45 @@ impl Gpu {
         width: u32,
         height: u32,
     ) -> Result<LinearImage, DrawError> {
-        let edge = tiles::TILE_PX.min(self.connection.device.limits().max_texture_dimension_2d);
-        let size = (width.min(edge), height.min(edge));
-        if self.targets.as_ref().is_none_or(|targets| targets.size != size) {
-            self.targets =
-                Some(self.connection.guarded(|connection| Targets::new(&connection.device, size))?);
-        }
-        let Some(targets) = &self.targets else {
-            return Err(self.connection.lost("the picture's memory is gone"));
-        };
         let order = self.uploads.far_to_near(drawable, studio);
-        self.connection.guarded(|connection| {
-            upload::write_shadow(connection, &self.pipelines, shadow);
-            self.uploads.write_order(connection, &order);
+        // Taken out: an adapter on which something failed is not used again.
+        let gone = || DrawError::NoAdapter("it failed before".to_owned());
+        let mut rig = self.rig.take().ok_or_else(gone)?;
+        let image = self.draw_on(&mut rig, &order, studio, shadow, (width, height))?;
+        self.rig = Some(rig);
+        Ok(image)
+    }
+
+    fn draw_on(
+        &self,
+        rig: &mut Rig,
+        order: &upload::Order,
+        studio: &Studio,
+        shadow: &ShadowMap,
+        (width, height): (u32, u32),
+    ) -> Result<LinearImage, DrawError> {
+        let Rig { connection, pipelines, targets } = rig;
+        let edge = tiles::TILE_PX.min(connection.device.limits().max_texture_dimension_2d);
+        let size = (width.min(edge), height.min(edge));
+        let fitting = targets.take().filter(|targets| targets.size == size);
+        let targets = match fitting {
+            Some(fitting) => targets.insert(fitting),
+            None => targets
+                .insert(connection.guarded(|connection| Targets::new(&connection.device, size))?),
+        };
+        connection.guarded(|connection| {
+            upload::write_shadow(connection, pipelines, shadow);
+            self.uploads.write_order(connection, order);
         })?;
         let mut image =
             LinearImage { width, height, pixels: vec![[0.0; 4]; width as usize * height as usize] };
         for top in (0..height).step_by(size.1 as usize) {
             for left in (0..width).step_by(size.0 as usize) {
                 let cropped = tiles::cropped(studio, [left, top], size, [width, height]);
-                self.connection.guarded(|connection| {
-                    let Self { pipelines, uploads, .. } = self;
-                    targets.draw(connection, pipelines, uploads, &order, &cropped)
+                connection.guarded(|connection| {
+                    targets.draw(connection, pipelines, &self.uploads, order, &cropped)
                 })??;
-                let bytes = targets.read(&self.connection)?;
+                let bytes = targets.read(connection)?;
                 tiles::lay(&mut image, &bytes, size, [left, top]);
             }
         }

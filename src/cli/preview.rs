@@ -21,6 +21,8 @@ const EXAMPLES: &str = "Examples:
   sawah preview --sheet gallery.png models/*.glb
   sawah preview dragon.glb --json";
 
+/// Most pictures in one row of a sheet.
+const COLUMNS: u32 = 6;
 /// Stack of the thread that reads files, in bytes: as in a stage host.
 const STACK_BYTES: usize = 16 << 20;
 
@@ -64,7 +66,21 @@ struct Row {
     /// Writing the picture.
     encode_ms: f64,
     /// What this process holds after it.
+    held: Held,
+}
+
+#[derive(Default, Serialize)]
+struct Held {
     memory_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    open_files: Option<usize>,
+}
+
+impl Held {
+    fn now() -> Self {
+        let files = std::fs::read_dir("/proc/self/fd").ok();
+        Self { memory_bytes: own_memory_bytes(), open_files: files.map(Iterator::count) }
+    }
 }
 
 #[derive(Serialize)]
@@ -102,7 +118,7 @@ fn draw_all(arguments: &PreviewArguments, json: bool) -> Result<Exit, CliError> 
             record: None,
             refused: None,
             encode_ms: 0.0,
-            memory_bytes: 0,
+            held: Held::default(),
         };
         match glance::glance(file, arguments.size, on, &Quiet) {
             Ok(Glance { picture, record }) => {
@@ -118,7 +134,7 @@ fn draw_all(arguments: &PreviewArguments, json: bool) -> Result<Exit, CliError> 
             }
             Err(failure) => row.refused = Some(failure),
         }
-        row.memory_bytes = own_memory_bytes();
+        row.held = Held::now();
         if !json {
             tell(&row, number, arguments.sheet.is_some())?;
         }
@@ -127,8 +143,8 @@ fn draw_all(arguments: &PreviewArguments, json: bool) -> Result<Exit, CliError> 
     if let Some(sheet) = &arguments.sheet
         && !cells.is_empty()
     {
-        let columns = cells.len().isqrt().next_power_of_two().min(6);
-        let columns = u32::try_from(columns).unwrap_or(6);
+        let rows = cells.len().isqrt().max(1);
+        let columns = u32::try_from(cells.len().div_ceil(rows)).unwrap_or(COLUMNS).min(COLUMNS);
         save(&contact_sheet(&cells, columns), sheet.clone())?;
     }
     let failed = rows.iter().any(|row| row.refused.is_some());

@@ -80,11 +80,12 @@ pub struct View {
 /// On what to draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DrawOn {
-    /// The best adapter, else the CPU. `SAWAH_GPU=off` in the environment means the CPU.
+    /// The best adapter that is hardware, else the CPU. `SAWAH_GPU=off` in the environment means the
+    /// CPU, `software` an adapter that is a program too.
     Best,
     /// The CPU.
     Cpu,
-    /// The best adapter, or an error.
+    /// The best adapter, also one that is a program, or an error.
     Gpu,
 }
 
@@ -219,8 +220,8 @@ fn open_gpu(
             notes.push("SAWAH_GPU=off: drawing on the CPU".to_owned());
             Ok(None)
         }
-        DrawOn::Gpu => Gpu::open(drawable).map(Some),
-        DrawOn::Best => match Gpu::open(drawable) {
+        DrawOn::Gpu => Gpu::open(drawable, true).map(Some),
+        DrawOn::Best => match Gpu::open(drawable, super::gpu::is_software_wanted()) {
             Ok(gpu) => Ok(Some(gpu)),
             Err(error) => {
                 notes.push(format!("{error}; drawing on the CPU"));

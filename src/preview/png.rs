@@ -47,7 +47,7 @@ pub fn write_png(picture: &Picture, path: &Path) -> Result<(), PngError> {
     let mut file = BufWriter::new(File::create(path).map_err(io)?);
     let opaque = picture.rgba.chunks_exact(4).all(|pixel| pixel[3] == 255);
     let encoder =
-        PngEncoder::new_with_quality(&mut file, CompressionType::Default, FilterType::Adaptive);
+        PngEncoder::new_with_quality(&mut file, CompressionType::Fast, FilterType::Adaptive);
     let written = if opaque {
         let rgb: Vec<u8> =
             picture.rgba.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();

@@ -2,7 +2,7 @@
 
 use super::scene::{Texture, Wrap};
 use glam::Vec4;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// What a texture's numbers mean; one image used for both is prepared twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,16 +41,31 @@ pub(crate) fn to_linear(value: f32) -> f32 {
     if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
 }
 
+/// Steps of [`SRGB`]: between them a straight line is off by less than a hundredth of a byte's step.
+const SRGB_STEPS: usize = 4_096;
+
+/// The curve from linear to sRGB (IEC 61966-2-1), evenly spaced from 0 to 1.
+static SRGB: LazyLock<Vec<f32>> = LazyLock::new(|| {
+    let curve = |step: usize| {
+        let value = step as f32 / SRGB_STEPS as f32;
+        if value > 0.003_130_8 { 1.055 * value.powf(1.0 / 2.4) - 0.055 } else { value * 12.92 }
+    };
+    (0..=SRGB_STEPS).map(curve).collect()
+});
+
 /// Linear to sRGB, 0 to 1; values outside are clamped, not-a-number gives 0.
 pub(crate) fn to_srgb(value: f32) -> f32 {
     if value >= 1.0 {
-        1.0
-    } else if value > 0.003_130_8 {
-        1.055 * value.powf(1.0 / 2.4) - 0.055
-    } else if value > 0.0 {
-        value * 12.92
-    } else {
-        0.0
+        return 1.0;
+    }
+    if value.is_nan() || value <= 0.0 {
+        return 0.0;
+    }
+    let at = value * SRGB_STEPS as f32;
+    let step = at as usize;
+    match SRGB.get(step..step + 2) {
+        Some([low, high]) => low + (high - low) * (at - step as f32),
+        _ => 1.0,
     }
 }
 
@@ -205,6 +220,22 @@ fn average(level: &Level, columns: [u32; 2], rows: [u32; 2], role: Role) -> [u8;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_curve_is_that_of_the_standard() {
+        let exact = |value: f32| match value {
+            _ if value > 0.003_130_8 => 1.055 * value.powf(1.0 / 2.4) - 0.055,
+            _ => value * 12.92,
+        };
+        for value in (0..=100_000_u32).map(|step| step as f32 / 100_000.0) {
+            let off = (to_srgb(value) - exact(value)).abs() * 255.0;
+            assert!(off < 0.01, "{value}: off by {off} of a byte's step");
+        }
+        assert_eq!(
+            [f32::NAN, -1.0, 0.0, 1.0, f32::INFINITY].map(to_srgb),
+            [0.0, 0.0, 0.0, 1.0, 1.0]
+        );
+    }
 
     fn texture(width: u32, height: u32, rgba: Vec<u8>) -> Texture {
         Texture {

@@ -12,6 +12,7 @@ mod events;
 mod farm;
 mod inputs;
 mod line;
+mod previews;
 mod ran;
 mod relay;
 mod small_disk;

@@ -7,6 +7,8 @@ use wgpu::{Adapter, Backends, DeviceType, ErrorFilter, Instance, InstanceDescrip
 /// An open adapter.
 pub(super) struct Connection {
     pub(super) name: String,
+    /// It is a program, as lavapipe and WARP are.
+    pub(super) is_software: bool,
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     /// The first thing that went wrong outside of a guarded call.
@@ -45,6 +47,10 @@ pub(super) fn find() -> Vec<Adapter> {
     adapters
 }
 
+fn is_software(adapter: &Adapter) -> bool {
+    adapter.get_info().device_type == DeviceType::Cpu
+}
+
 /// Name and interface, for people.
 pub(super) fn describe(adapter: &Adapter) -> String {
     let info = adapter.get_info();
@@ -53,10 +59,14 @@ pub(super) fn describe(adapter: &Adapter) -> String {
 
 impl Connection {
     /// Opens the best adapter that lets itself be opened.
-    pub(super) fn open() -> Result<Self, DrawError> {
+    pub(super) fn open(software: bool) -> Result<Self, DrawError> {
         let mut why = "none was found".to_owned();
         for adapter in find() {
             let name = describe(&adapter);
+            if !software && is_software(&adapter) {
+                why = format!("'{name}' is a program, and slower than drawing without it");
+                continue;
+            }
             match Self::to(&adapter, name.clone()) {
                 Ok(connection) => return Ok(connection),
                 Err(error) => why = format!("'{name}' cannot be opened: {error}"),
@@ -82,7 +92,7 @@ impl Connection {
         device.set_device_lost_callback(move |reason, message| {
             remember(&note, Trouble::Other(format!("device lost ({reason:?}): {message}")));
         });
-        Ok(Self { name, device, queue, failed })
+        Ok(Self { name, is_software: is_software(adapter), device, queue, failed })
     }
 
     /// Runs graphics commands; what the driver refuses becomes an error.

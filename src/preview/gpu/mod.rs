@@ -22,7 +22,16 @@ use upload::Uploads;
 
 /// Whether `SAWAH_GPU=off` forbids the use of adapters (bad drivers, tests).
 pub(crate) fn is_off() -> bool {
-    std::env::var_os("SAWAH_GPU").is_some_and(|value| value.eq_ignore_ascii_case("off"))
+    wanted("off")
+}
+
+/// Whether `SAWAH_GPU=software` asks for adapters that are programs: our own rasteriser is quicker.
+pub(crate) fn is_software_wanted() -> bool {
+    wanted("software")
+}
+
+fn wanted(word: &str) -> bool {
+    std::env::var_os("SAWAH_GPU").is_some_and(|value| value.eq_ignore_ascii_case(word))
 }
 
 /// The adapters that can draw, the best first: `llvmpipe (LLVM 15.0.6, 256 bits) · Vulkan`. Empty
@@ -45,13 +54,16 @@ struct Rig {
 static IDLE: Mutex<Option<Rig>> = Mutex::new(None);
 
 impl Rig {
-    /// The idle one where it still works, or a new one on the best adapter.
-    fn take() -> Result<Self, DrawError> {
+    /// The idle one where it still works and will do, or a new one on the best adapter.
+    fn take(software: bool) -> Result<Self, DrawError> {
         let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(rig) = idle.filter(|rig| rig.connection.check().is_ok()) {
+        let fits = |connection: &Connection| software || !connection.is_software;
+        if let Some(rig) =
+            idle.filter(|rig| rig.connection.check().is_ok() && fits(&rig.connection))
+        {
             return Ok(rig);
         }
-        let connection = Connection::open()?;
+        let connection = Connection::open(software)?;
         let pipelines = connection.guarded(|connection| Pipelines::new(&connection.device))?;
         Ok(Self { connection, pipelines, targets: None })
     }
@@ -74,9 +86,10 @@ impl Drop for Gpu {
 }
 
 impl Gpu {
-    /// Connects to the best adapter and uploads the scene.
-    pub(crate) fn open(drawable: &Drawable) -> Result<Self, DrawError> {
-        let rig = Rig::take()?;
+    /// Connects to the best adapter, one that is a program only where `software` allows it, and
+    /// uploads the scene.
+    pub(crate) fn open(drawable: &Drawable, software: bool) -> Result<Self, DrawError> {
+        let rig = Rig::take(software)?;
         let uploads = rig
             .connection
             .guarded(|connection| Uploads::new(connection, &rig.pipelines, drawable))?;

@@ -62,12 +62,18 @@ pub(super) struct Mended {
     pub dropped: usize,
     /// Normals that were zero or not finite.
     pub normals: usize,
+    /// Texture coordinates that were not finite.
+    pub uvs: usize,
+    /// Vertex colours that were not finite.
+    pub colors: usize,
 }
 
 impl Mended {
     pub(super) fn add(&mut self, other: Self) {
         self.dropped += other.dropped;
         self.normals += other.normals;
+        self.uvs += other.uvs;
+        self.colors += other.colors;
     }
 
     pub(super) fn warnings(self, name: &str) -> Vec<crate::protocol::work::Warning> {
@@ -87,6 +93,17 @@ impl Mended {
                 format!("{name}: {} normals have no direction and were made anew", self.normals),
             ));
         }
+        for (count, what, now) in [
+            (self.uvs, "texture coordinates", "count as 0"),
+            (self.colors, "vertex colours", "count as white"),
+        ] {
+            if count > 0 {
+                warnings.push(warning(
+                    Reason::InputCorrupt,
+                    format!("{name}: {count} {what} are not finite numbers and {now}"),
+                ));
+            }
+        }
         warnings
     }
 }
@@ -101,12 +118,14 @@ pub(super) fn complete(part: &mut Part, name: &str) -> Result<Mended, Failure> {
             part.name
         )));
     }
-    let mut mended = Mended { dropped: drop_infinite(part), normals: 0 };
-    for uv in &mut part.uvs {
-        *uv = if uv.is_finite() { *uv } else { Vec2::ZERO };
+    let mut mended = Mended { dropped: drop_infinite(part), ..Mended::default() };
+    for uv in part.uvs.iter_mut().filter(|uv| !uv.is_finite()) {
+        *uv = Vec2::ZERO;
+        mended.uvs += 1;
     }
-    for color in &mut part.colors {
-        *color = if color.is_finite() { *color } else { Vec4::ONE };
+    for color in part.colors.iter_mut().filter(|color| !color.is_finite()) {
+        *color = Vec4::ONE;
+        mended.colors += 1;
     }
     if part.normals.is_empty() {
         flatten(part);

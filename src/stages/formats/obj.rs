@@ -3,7 +3,7 @@
 use super::mesh::{Budget, Mended, complete, linear};
 use super::mtl::{self, Map, MapRole, MtlMaterial};
 use super::references::{self, Lookup, SideRoot};
-use super::textures::Textures;
+use super::textures::{Textures, left_out, without_textures};
 use super::words::{Lines, numbers};
 use super::{LoadedScene, bounds, corrupt, file_name, polygon, read_bounded, warning};
 use crate::model::Reason;
@@ -14,6 +14,7 @@ use crate::stages::Reporter;
 use glam::{Vec2, Vec3, Vec4};
 use serde_json::json;
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 /// Objects beyond this many share the parts of their material.
 const NAMED_OBJECTS: usize = 1_000;
@@ -64,7 +65,8 @@ struct Reader<'a> {
     scene_materials: Vec<Material>,
     uv_changes: Vec<(Vec2, Vec2)>,
     textures: Textures,
-    texture_at: HashMap<(String, bool), usize>,
+    /// By name and clamping; none for one that cannot be drawn.
+    texture_at: HashMap<(String, bool), Option<usize>>,
     warnings: Vec<Warning>,
     budget: Budget,
     libraries: Vec<String>,
@@ -201,7 +203,7 @@ impl<'a> Reader<'a> {
         let mut material = Material { name: from.name.clone(), ..Material::default() };
         let base = from.map(MapRole::BaseColor);
         if let Some(map) = base {
-            material.base_color_texture = Some(self.texture(map, library)?);
+            material.base_color_texture = self.texture(map, library)?;
         }
         // Some programs write black beside a texture and mean the texture alone.
         let black = from.diffuse.is_none_or(|color| color == Vec3::ZERO);
@@ -216,7 +218,7 @@ impl<'a> Reader<'a> {
         }
         material.emissive = from.emissive.max(Vec3::ZERO);
         if let Some(map) = from.map(MapRole::Emissive) {
-            material.emissive_texture = Some(self.texture(map, library)?);
+            material.emissive_texture = self.texture(map, library)?;
             if material.emissive == Vec3::ZERO {
                 material.emissive = Vec3::ONE;
             }
@@ -231,6 +233,8 @@ impl<'a> Reader<'a> {
         material.metallic = from.metallic.unwrap_or(0.0).clamp(0.0, 1.0);
         self.normal_map(from, library, &mut material)?;
         self.other_maps(from, library)?;
+        let glows = from.map(MapRole::Emissive).is_some();
+        without_textures(&mut material, base.is_some(), false, glows);
         let uv_change = base.map_or((Vec2::ONE, Vec2::ZERO), |map| (map.scale, map.offset));
         Ok((material, uv_change))
     }
@@ -243,11 +247,11 @@ impl<'a> Reader<'a> {
         material: &mut Material,
     ) -> Result<(), Failure> {
         if let Some(map) = from.map(MapRole::Normal) {
-            material.normal_texture = Some(self.texture(map, library)?);
+            material.normal_texture = self.texture(map, library)?;
             return Ok(());
         }
         let Some(map) = from.map(MapRole::Bump) else { return Ok(()) };
-        let index = self.texture(map, library)?;
+        let Some(index) = self.texture(map, library)? else { return Ok(()) };
         let pixels = self.textures.list.get(index).map(|texture| texture.rgba.chunks_exact(4));
         let mut sums = [0_u64; 4];
         for pixel in pixels.into_iter().flatten() {
@@ -267,7 +271,10 @@ impl<'a> Reader<'a> {
 
     fn other_maps(&mut self, from: &MtlMaterial, library: &str) -> Result<(), Failure> {
         for map in from.maps.iter().filter(|map| map.role == MapRole::Other) {
-            self.found(map, library)?;
+            // A file that is not drawn anyway need not be there, but must not lie elsewhere.
+            if let Err(failure) = self.found(map, library) {
+                left_out(failure, &map.word)?;
+            }
             self.not_drawn(map, &from.name);
         }
         Ok(())
@@ -289,17 +296,31 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn texture(&mut self, map: &Map, library: &str) -> Result<usize, Failure> {
-        let (name, path) = self.found(map, library)?;
+    /// The texture of a map; none where it cannot be drawn, with a warning.
+    fn texture(&mut self, map: &Map, library: &str) -> Result<Option<usize>, Failure> {
+        let found = self.found(map, library);
+        let name = found.as_ref().map_or_else(|_| map.file.clone(), |(name, _)| name.clone());
         let key = (name, map.clamp);
         if let Some(index) = self.texture_at.get(&key) {
             return Ok(*index);
         }
-        let bytes = read_bounded(&path, bounds::IMAGE_FILE_BYTES)?;
-        let wrap = if map.clamp { Wrap::Clamp } else { Wrap::Repeat };
-        let index = self.textures.add(&bytes, &file_name(&path), [wrap; 2], false)?;
+        let loaded = found.and_then(|(_, path)| self.load_texture(map, &path));
+        let index = match loaded {
+            Ok(index) => Some(index),
+            Err(failure) => {
+                let what = format!("{}: {} {}", self.name, map.word, map.file);
+                self.warnings.push(left_out(failure, &what)?);
+                None
+            }
+        };
         self.texture_at.insert(key, index);
         Ok(index)
+    }
+
+    fn load_texture(&mut self, map: &Map, path: &Path) -> Result<usize, Failure> {
+        let bytes = read_bounded(path, bounds::IMAGE_FILE_BYTES)?;
+        let wrap = if map.clamp { Wrap::Clamp } else { Wrap::Repeat };
+        self.textures.add(&bytes, &file_name(path), [wrap; 2], false)
     }
 
     fn face(&mut self, rest: &str, number: usize) -> Result<(), Failure> {

@@ -6,8 +6,15 @@
 mod container;
 mod data;
 mod materials;
+mod meshopt;
 mod nodes;
+mod pictures;
 mod primitives;
+mod skins;
+#[cfg(test)]
+mod tests;
+mod unpack;
+mod weights;
 
 use super::mesh::{Budget, Mended, complete};
 use super::references::{SideRoot, uri_path};
@@ -53,6 +60,7 @@ pub fn read(
         budget: Budget::default(),
         mended: Mended::default(),
         not_triangles: 0,
+        weights: weights::first_frame(&data)?,
     };
     for (at, (index, world)) in placed.nodes.iter().enumerate() {
         reader.node(*index, *world)?;
@@ -82,6 +90,8 @@ struct Reader<'a> {
     budget: Budget,
     mended: Mended,
     not_triangles: usize,
+    /// Morph weights of animated nodes at the start of their animation.
+    weights: HashMap<usize, Vec<f32>>,
 }
 
 impl Reader<'_> {
@@ -97,8 +107,10 @@ impl Reader<'_> {
         })?;
         let label = node.name.clone().or_else(|| mesh.name.clone());
         let label = label.unwrap_or_else(|| format!("node {index}"));
-        let joints = node.skin.map(|skin| self.joints(skin.value())).transpose()?;
-        let weights = node.weights.as_ref().or(mesh.weights.as_ref());
+        let skin = node.skin.map(|skin| skin.value());
+        let joints = skin.map(|skin| skins::joints(self.data, self.placed, skin)).transpose()?;
+        let animated = self.weights.remove(&index);
+        let weights = animated.as_ref().or(node.weights.as_ref()).or(mesh.weights.as_ref());
         let weights = weights.map_or(&[][..], Vec::as_slice);
         for primitive in &mesh.primitives {
             self.weigh(primitive)?;
@@ -126,6 +138,13 @@ impl Reader<'_> {
             Some(accessor) => self.data.count(accessor.value())?,
             None => corners,
         };
+        let is_draco = primitive
+            .extensions
+            .as_ref()
+            .is_some_and(|extensions| extensions.others.contains_key(container::DRACO));
+        if is_draco && !self.data.has_values(positions.value()) {
+            return Err(container::draco(self.data.name));
+        }
         // Without normals each triangle gets its own corners.
         let flat = find(Semantic::Normals).is_none();
         self.budget.take(if flat { corners.max(indices) } else { corners }, indices, self.data.name)
@@ -144,32 +163,8 @@ impl Reader<'_> {
         Ok(self.looks.len() - 1)
     }
 
-    /// From the bind pose to the posed world, one matrix a joint.
-    fn joints(&self, index: usize) -> Result<Vec<Mat4>, Failure> {
-        let bad = |what: &str| {
-            corrupt(format!("{}: skin {index} {what}. Export it again", self.data.name))
-        };
-        let skin = self.data.root.skins.get(index).ok_or_else(|| bad("does not exist"))?;
-        let inverse = match skin.inverse_bind_matrices {
-            Some(accessor) => self.data.floats::<16>(accessor.value())?,
-            None => Vec::new(),
-        };
-        let worlds: HashMap<usize, Mat4> = self.placed.nodes.iter().copied().collect();
-        let mut joints = Vec::new();
-        for (at, joint) in skin.joints.iter().enumerate() {
-            if self.data.root.nodes.get(joint.value()).is_none() {
-                return Err(bad("has a joint that does not exist"));
-            }
-            // A joint outside the scene stays where it was bound.
-            let world = worlds.get(&joint.value()).copied().unwrap_or(Mat4::IDENTITY);
-            let inverse = inverse.get(at).map_or(Mat4::IDENTITY, Mat4::from_cols_array);
-            joints.push(world * inverse);
-        }
-        Ok(joints)
-    }
-
     fn finish(mut self) -> (Scene, Vec<Warning>) {
-        let mut warnings = std::mem::take(&mut self.materials.warnings);
+        let mut warnings = std::mem::take(&mut self.materials.pictures.warnings);
         if self.not_triangles > 0 {
             warnings.push(warning(
                 Reason::InputUnsupported,
@@ -181,21 +176,28 @@ impl Reader<'_> {
         }
         warnings.extend(self.mended.warnings(self.data.name));
         self.scene.materials = self.looks.into_iter().map(|look| look.material).collect();
-        self.scene.textures = self.materials.textures.list;
+        self.scene.textures = self.materials.pictures.textures.list;
         (self.scene, warnings)
     }
 }
 
-/// Optional extensions that change the look and are not drawn.
+/// Extensions that change the look and are not drawn. Textures that cannot be read are warned of
+/// one by one, and lights, variants and animations change nothing of a still in studio light.
 fn not_drawn(root: &Root, name: &str) -> Option<Warning> {
-    const DRAWN: [&str; 8] = [
-        "KHR_materials_emissive_strength",
-        "KHR_materials_unlit",
-        "KHR_mesh_quantization",
-        "KHR_texture_transform",
-        "KHR_lights_punctual",
-        "KHR_materials_variants",
+    const DRAWN: [&str; 14] = [
+        "EXT_meshopt_compression",
+        "EXT_texture_avif",
+        "EXT_texture_webp",
         "KHR_animation_pointer",
+        "KHR_lights_punctual",
+        "KHR_materials_emissive_strength",
+        "KHR_materials_pbrSpecularGlossiness",
+        "KHR_materials_unlit",
+        "KHR_materials_variants",
+        "KHR_mesh_quantization",
+        "KHR_meshopt_compression",
+        "KHR_texture_basisu",
+        "KHR_texture_transform",
         "KHR_xmp_json_ld",
     ];
     let used = root.extensions_used.iter().map(String::as_str);

@@ -2,6 +2,7 @@
 
 use super::data::Data;
 use super::materials::Look;
+use super::skins;
 use crate::preview::scene::Part;
 use crate::protocol::work::Failure;
 use crate::stages::formats::corrupt;
@@ -40,9 +41,7 @@ pub(super) fn read(
     if !matches!(mode, Mode::Triangles | Mode::TriangleStrip | Mode::TriangleFan) {
         return Ok(Outcome::NotTriangles);
     }
-    let find = |semantic: Semantic| {
-        primitive.attributes.get(&Checked::Valid(semantic)).map(gltf::json::Index::value)
-    };
+    let find = |semantic: Semantic| find(primitive, semantic);
     let Some(position) = find(Semantic::Positions) else { return Ok(Outcome::NotTriangles) };
     let mut positions = vectors(data, position)?;
     let count = positions.len();
@@ -66,14 +65,8 @@ pub(super) fn read(
     morph(data, primitive, pose.weights, &mut positions, &mut normals)?;
     let flipped = match pose.joints {
         Some(joints) => {
-            let (places, weights) = (find(Semantic::Joints(0)), find(Semantic::Weights(0)));
-            let (Some(places), Some(weights)) = (places, weights) else {
-                return Err(corrupt(format!("{}: '{name}' has a skin, but no joints", data.name)));
-            };
-            let places = data.integers::<4>(places)?;
-            let weights = data.floats::<4>(weights)?;
-            skin(joints, &places, &weights, &mut positions, &mut normals);
-            false
+            let bones = skins::bones(data, primitive, joints.len(), count, name)?;
+            skins::bend(joints, &bones, &mut positions, &mut normals)
         }
         None => transform(pose.world, &mut positions, &mut normals),
     };
@@ -93,15 +86,21 @@ pub(super) fn read(
     }))
 }
 
+/// The accessor of an attribute.
+pub(super) fn find(primitive: &Primitive, semantic: Semantic) -> Option<usize> {
+    primitive.attributes.get(&Checked::Valid(semantic)).map(gltf::json::Index::value)
+}
+
 fn vectors(data: &Data<'_>, accessor: usize) -> Result<Vec<Vec3>, Failure> {
     Ok(data.floats::<3>(accessor)?.into_iter().map(Vec3::from).collect())
 }
 
 fn colors(data: &Data<'_>, accessor: usize) -> Result<Vec<Vec4>, Failure> {
     if data.width(accessor)? == Type::Vec3.multiplicity() {
-        Ok(vectors(data, accessor)?.into_iter().map(|color| color.extend(1.0)).collect())
+        let colors = data.fractions::<3>(accessor)?;
+        Ok(colors.into_iter().map(|color| Vec3::from(color).extend(1.0)).collect())
     } else {
-        Ok(data.floats::<4>(accessor)?.into_iter().map(Vec4::from).collect())
+        Ok(data.fractions::<4>(accessor)?.into_iter().map(Vec4::from).collect())
     }
 }
 
@@ -118,7 +117,16 @@ fn morph(
             [(target.positions, &mut *positions), (target.normals, &mut *normals)]
         {
             let Some(accessor) = accessor else { continue };
-            for (value, delta) in list.iter_mut().zip(vectors(data, accessor.value())?) {
+            let deltas = vectors(data, accessor.value())?;
+            if deltas.len() < list.len() {
+                return Err(corrupt(format!(
+                    "{}: a morph target has {} corners instead of {}. Export it again",
+                    data.name,
+                    deltas.len(),
+                    list.len()
+                )));
+            }
+            for (value, delta) in list.iter_mut().zip(deltas) {
                 *value += delta * *weight;
             }
         }
@@ -141,7 +149,7 @@ fn transform(world: Mat4, positions: &mut [Vec3], normals: &mut [Vec3]) -> bool 
 }
 
 /// The inverse transpose up to a positive factor: the cofactors, which exist for flat scales too.
-fn normal_matrix(linear: Mat3) -> Mat3 {
+pub(super) fn normal_matrix(linear: Mat3) -> Mat3 {
     let (x, y, z) = (linear.x_axis, linear.y_axis, linear.z_axis);
     let sign = if linear.determinant() < 0.0 { -1.0 } else { 1.0 };
     let columns = Mat3::from_cols(y.cross(z), z.cross(x), x.cross(y));
@@ -149,33 +157,6 @@ fn normal_matrix(linear: Mat3) -> Mat3 {
     let most =
         columns.to_cols_array().into_iter().fold(0.0_f32, |most, value| most.max(value.abs()));
     if most > 0.0 && most.is_finite() { columns * (sign / most) } else { Mat3::IDENTITY }
-}
-
-fn skin(
-    joints: &[Mat4],
-    places: &[[u32; 4]],
-    weights: &[[f32; 4]],
-    positions: &mut [Vec3],
-    normals: &mut [Vec3],
-) {
-    for (at, position) in positions.iter_mut().enumerate() {
-        let (Some(places), Some(weights)) = (places.get(at), weights.get(at)) else { continue };
-        let mut matrix = Mat4::ZERO;
-        let mut sum = 0.0;
-        for (place, weight) in places.iter().zip(weights) {
-            if let Some(joint) = joints.get(*place as usize).filter(|_| *weight > 0.0) {
-                matrix += *joint * *weight;
-                sum += *weight;
-            }
-        }
-        if sum > 0.0 {
-            matrix *= 1.0 / sum;
-            *position = matrix.transform_point3(*position);
-            if let Some(normal) = normals.get_mut(at) {
-                *normal = normal_matrix(Mat3::from_mat4(matrix)) * *normal;
-            }
-        }
-    }
 }
 
 /// Three indices a triangle; `flipped` turns each one.

@@ -66,8 +66,8 @@ fn files() -> Vec<Row> {
         ),
         row(
             "another program's format",
-            |at| write(at.join("a.fbx"), b"Kaydara FBX Binary  \0\x1a\0 and so on"),
-            Refused("input.unsupported", &["FBX"]),
+            |at| write(at.join("a.psd"), b"8BPS\0\x01 and so on"),
+            Refused("input.unsupported", &["Photoshop"]),
         ),
         row(
             "nothing to draw",

@@ -22,6 +22,8 @@ pub const CORNERS: usize = 20_000_000;
 pub const INDICES: usize = 60_000_000;
 /// Most parts of one scene.
 pub const PARTS: usize = 100_000;
+/// Most points and lines that are drawn of one mesh asset; each takes eight triangles at most.
+pub const STROKES: usize = 1_500_000;
 /// Most nodes of one glTF.
 pub const NODES: usize = 1_000_000;
 /// Most corners of one polygon.

@@ -71,7 +71,7 @@ fn files() -> Vec<Row> {
         ),
         row(
             "nothing to draw",
-            |at| write(at.join("a.obj"), b"v 0 0 0\nv 1 0 0\n"),
+            |at| write(at.join("a.obj"), b"v nan 0 0\nv nan 0 0\n"),
             Refused("input.nothing_to_draw", &[]),
         ),
     ]

@@ -25,6 +25,7 @@ pub mod references;
 pub mod sequence;
 pub mod sniff;
 pub mod stl;
+mod strokes;
 mod textures;
 mod words;
 #[cfg(test)]

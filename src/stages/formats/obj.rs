@@ -3,6 +3,7 @@
 use super::mesh::{Budget, Mended, complete, linear};
 use super::mtl::{self, Map, MapRole, MtlMaterial};
 use super::references::{self, Lookup, SideRoot};
+use super::strokes::{self, Strokes};
 use super::textures::{Textures, left_out, without_textures};
 use super::words::{Lines, numbers};
 use super::{LoadedScene, bounds, corrupt, file_name, polygon, read_bounded, warning};
@@ -71,6 +72,8 @@ struct Reader<'a> {
     budget: Budget,
     libraries: Vec<String>,
     faces: usize,
+    /// Points and lines, by their material.
+    strokes: HashMap<usize, Strokes>,
     others: usize,
 }
 
@@ -97,6 +100,7 @@ impl<'a> Reader<'a> {
             budget: Budget::default(),
             libraries: Vec::new(),
             faces: 0,
+            strokes: HashMap::new(),
             others: 0,
         }
     }
@@ -142,7 +146,8 @@ impl<'a> Reader<'a> {
                 }
             }
             "usemtl" => self.use_material(rest),
-            "l" | "p" | "curv" | "surf" => self.others += 1,
+            "l" | "p" => return self.strokes(word == "l", rest, number),
+            "curv" | "surf" => self.others += 1,
             _ => {
                 if let Some(names) = references::library_names(line) {
                     return self.library(&names);
@@ -323,25 +328,48 @@ impl<'a> Reader<'a> {
         self.textures.add(&bytes, &file_name(path), [wrap; 2], false)
     }
 
+    fn wild(&self, word: &str, number: usize) -> Failure {
+        corrupt(format!(
+            "{}, line {number}: the corner '{word}' points to nothing ({} corners, {} texture coordinates, {} normals so far). Export it again",
+            self.name,
+            self.positions.len(),
+            self.uvs.len(),
+            self.normals.len()
+        ))
+    }
+
+    /// Points, or a line through points.
+    fn strokes(&mut self, is_line: bool, rest: &str, number: usize) -> Result<(), Failure> {
+        let mut corners: Vec<u32> = Vec::new();
+        for word in rest.split_whitespace().take_while(|word| !word.starts_with('#')) {
+            let position = index(word.split('/').next(), self.positions.len()).flatten();
+            corners.push(position.ok_or_else(|| self.wild(word, number))?);
+        }
+        self.budget.grow(corners.len(), 0, self.name)?;
+        let (material, positions) = (self.material, &self.positions);
+        let strokes = self.strokes.entry(material).or_default();
+        strokes.material = material;
+        let first = strokes.positions.len() as u32;
+        strokes.positions.extend(corners.iter().map(|corner| at(positions, Some(*corner))));
+        let last = strokes.positions.len() as u32;
+        if is_line {
+            strokes.lines.extend((first + 1..last).map(|end| [end - 1, end]));
+        } else {
+            strokes.points.extend(first..last);
+        }
+        Ok(())
+    }
+
     fn face(&mut self, rest: &str, number: usize) -> Result<(), Failure> {
-        let wild = |word: &str| {
-            corrupt(format!(
-                "{}, line {number}: the face corner '{word}' points to nothing ({} corners, {} texture coordinates, {} normals so far). Export it again",
-                self.name,
-                self.positions.len(),
-                self.uvs.len(),
-                self.normals.len()
-            ))
-        };
         let mut corners: Vec<[Option<u32>; 3]> = Vec::new();
         for word in rest.split_whitespace().take_while(|word| !word.starts_with('#')) {
             let mut parts = word.split('/');
             let mut next = |count: usize| index(parts.next(), count);
-            let position = next(self.positions.len()).ok_or_else(|| wild(word))?;
-            let uv = next(self.uvs.len()).ok_or_else(|| wild(word))?;
-            let normal = next(self.normals.len()).ok_or_else(|| wild(word))?;
+            let position = next(self.positions.len()).ok_or_else(|| self.wild(word, number))?;
+            let uv = next(self.uvs.len()).ok_or_else(|| self.wild(word, number))?;
+            let normal = next(self.normals.len()).ok_or_else(|| self.wild(word, number))?;
             if position.is_none() || corners.len() >= bounds::POLYGON_CORNERS {
-                return Err(wild(word));
+                return Err(self.wild(word, number));
             }
             corners.push([position, uv, normal]);
         }
@@ -421,7 +449,7 @@ impl<'a> Reader<'a> {
         if self.others > 0 {
             self.warnings.push(warning(
                 Reason::InputUnsupported,
-                format!("{}: {} lines, points or curves are not drawn", self.name, self.others),
+                format!("{}: {} curves or surfaces are not drawn", self.name, self.others),
             ));
         }
         self.warnings.extend(mended.warnings(self.name));
@@ -432,7 +460,18 @@ impl<'a> Reader<'a> {
             "objects": self.objects.iter().take(64).collect::<Vec<_>>(),
             "material_libraries": self.libraries,
         });
-        let scene = Scene { parts, materials: self.scene_materials, textures: self.textures.list };
+        let mut scene =
+            Scene { parts, materials: self.scene_materials, textures: self.textures.list };
+        let mut strokes: Vec<Strokes> = self.strokes.into_values().collect();
+        strokes.sort_by_key(|one| one.material);
+        // A file of nothing but corners is a cloud.
+        if scene.parts.is_empty() && strokes.is_empty() {
+            let linear = |color: Vec3| Vec3::from(color.to_array().map(linear)).extend(1.0);
+            let colors = self.colors.iter().map(|color| color.map(linear)).collect();
+            strokes.push(Strokes::cloud(self.positions, colors));
+        }
+        let drawn = strokes::add(&mut scene, &strokes, &mut self.budget, self.name)?;
+        self.warnings.extend(drawn);
         Ok(LoadedScene { scene, warnings: self.warnings, facts })
     }
 }

@@ -5,6 +5,8 @@
 
 mod container;
 mod data;
+#[cfg(test)]
+mod material_tests;
 mod materials;
 mod meshopt;
 mod nodes;
@@ -18,6 +20,7 @@ mod weights;
 
 use super::mesh::{Budget, Mended, complete};
 use super::references::{SideRoot, uri_path};
+use super::strokes::{self, Strokes};
 use super::{LoadedScene, bounds, corrupt, warning};
 use crate::model::Reason;
 use crate::preview::Scene;
@@ -59,7 +62,7 @@ pub fn read(
         scene: Scene::default(),
         budget: Budget::default(),
         mended: Mended::default(),
-        not_triangles: 0,
+        strokes: Vec::new(),
         weights: weights::first_frame(&data)?,
     };
     for (at, (index, world)) in placed.nodes.iter().enumerate() {
@@ -67,7 +70,7 @@ pub fn read(
         let share = at as f32 / placed.nodes.len() as f32;
         reporter.progress(20.0 + 60.0 * share, "reading nodes");
     }
-    let (scene, mut warnings) = reader.finish();
+    let (scene, mut warnings) = reader.finish()?;
     if container.trailing > 0 {
         warnings.push(warning(
             Reason::InputCorrupt,
@@ -89,7 +92,7 @@ struct Reader<'a> {
     scene: Scene,
     budget: Budget,
     mended: Mended,
-    not_triangles: usize,
+    strokes: Vec<Strokes>,
     /// Morph weights of animated nodes at the start of their animation.
     weights: HashMap<usize, Vec<f32>>,
 }
@@ -118,7 +121,10 @@ impl Reader<'_> {
             let pose = Pose { world, joints: joints.as_deref(), weights };
             let Some(known) = self.looks.get(look) else { continue };
             match primitives::read(self.data, primitive, known, &pose, &label)? {
-                Outcome::NotTriangles => self.not_triangles += 1,
+                Outcome::Nothing => {}
+                Outcome::Strokes(strokes) => {
+                    self.strokes.push(Strokes { material: look, ..strokes });
+                }
                 Outcome::Part(mut part) => {
                     part.material = look;
                     self.mended.add(complete(&mut part, name)?);
@@ -163,21 +169,14 @@ impl Reader<'_> {
         Ok(self.looks.len() - 1)
     }
 
-    fn finish(mut self) -> (Scene, Vec<Warning>) {
+    fn finish(mut self) -> Result<(Scene, Vec<Warning>), Failure> {
         let mut warnings = std::mem::take(&mut self.materials.pictures.warnings);
-        if self.not_triangles > 0 {
-            warnings.push(warning(
-                Reason::InputUnsupported,
-                format!(
-                    "{}: {} primitives are points or lines and are not drawn",
-                    self.data.name, self.not_triangles
-                ),
-            ));
-        }
         warnings.extend(self.mended.warnings(self.data.name));
+        let (strokes, name) = (&self.strokes, self.data.name);
+        warnings.extend(strokes::add(&mut self.scene, strokes, &mut self.budget, name)?);
         self.scene.materials = self.looks.into_iter().map(|look| look.material).collect();
         self.scene.textures = self.materials.pictures.textures.list;
-        (self.scene, warnings)
+        Ok((self.scene, warnings))
     }
 }
 

@@ -6,6 +6,7 @@ use super::skins;
 use crate::preview::scene::Part;
 use crate::protocol::work::Failure;
 use crate::stages::formats::corrupt;
+use crate::stages::formats::strokes::Strokes;
 use glam::{Mat3, Mat4, Vec2, Vec3, Vec4};
 use gltf::json::accessor::Type;
 use gltf::json::mesh::{Mode, Primitive, Semantic};
@@ -24,7 +25,9 @@ pub(super) struct Pose<'a> {
 pub(super) enum Outcome {
     Part(Part),
     /// Points or lines.
-    NotTriangles,
+    Strokes(Strokes),
+    /// It has no corners.
+    Nothing,
 }
 
 /// Reads a primitive. The part's material is left to the caller.
@@ -38,11 +41,8 @@ pub(super) fn read(
     let Checked::Valid(mode) = primitive.mode else {
         return Err(corrupt(format!("{}: '{name}' is of an unknown kind", data.name)));
     };
-    if !matches!(mode, Mode::Triangles | Mode::TriangleStrip | Mode::TriangleFan) {
-        return Ok(Outcome::NotTriangles);
-    }
     let find = |semantic: Semantic| find(primitive, semantic);
-    let Some(position) = find(Semantic::Positions) else { return Ok(Outcome::NotTriangles) };
+    let Some(position) = find(Semantic::Positions) else { return Ok(Outcome::Nothing) };
     let mut positions = vectors(data, position)?;
     let count = positions.len();
     let mut normals =
@@ -74,6 +74,21 @@ pub(super) fn read(
         Some(accessor) => data.integers::<1>(accessor.value())?.into_iter().map(|[i]| i).collect(),
         None => (0..count as u32).collect::<Vec<u32>>(),
     };
+    if let Some(index) = indices.iter().find(|index| **index as usize >= count) {
+        return Err(corrupt(format!(
+            "{}: '{name}' uses corner {index}, but has only {count}. Export it again",
+            data.name
+        )));
+    }
+    if matches!(mode, Mode::Points | Mode::Lines | Mode::LineLoop | Mode::LineStrip) {
+        let mut strokes =
+            Strokes { name: name.to_owned(), positions, colors, ..Strokes::default() };
+        match mode {
+            Mode::Points => strokes.points = indices,
+            _ => strokes.lines = lines(mode, &indices),
+        }
+        return Ok(Outcome::Strokes(strokes));
+    }
     let indices = triangles(mode, &indices, flipped);
     Ok(Outcome::Part(Part {
         name: name.to_owned(),
@@ -157,6 +172,19 @@ pub(super) fn normal_matrix(linear: Mat3) -> Mat3 {
     let most =
         columns.to_cols_array().into_iter().fold(0.0_f32, |most, value| most.max(value.abs()));
     if most > 0.0 && most.is_finite() { columns * (sign / most) } else { Mat3::IDENTITY }
+}
+
+/// Two indices a line.
+fn lines(mode: Mode, indices: &[u32]) -> Vec<[u32; 2]> {
+    let pair = |pair: &[u32]| <[u32; 2]>::try_from(pair).ok();
+    if mode == Mode::Lines {
+        return indices.chunks_exact(2).filter_map(pair).collect();
+    }
+    let mut lines: Vec<[u32; 2]> = indices.windows(2).filter_map(pair).collect();
+    if let (Mode::LineLoop, Some(first), Some(last)) = (mode, indices.first(), indices.last()) {
+        lines.push([*last, *first]);
+    }
+    lines
 }
 
 /// Three indices a triangle; `flipped` turns each one.

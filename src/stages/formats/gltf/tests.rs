@@ -1,26 +1,25 @@
-//! One small generated glTF for each rule.
+//! One small generated glTF for each rule about shapes.
 
 use crate::model::Reason;
-use crate::preview::scene::{AlphaMode, Part};
+use crate::preview::scene::Part;
 use crate::protocol::work::Failure;
 use crate::stages::formats::LoadedScene;
-use crate::stages::formats::image_writer::png_bytes;
 use crate::stages::formats::tests::load;
-use glam::{Vec2, Vec3, Vec4};
+use glam::{Vec3, Vec4};
 use serde_json::{Value, json};
 
 /// A document that grows: each list of numbers gets a view and an accessor.
-struct Doc {
-    root: Value,
+pub(super) struct Doc {
+    pub root: Value,
     binary: Vec<u8>,
 }
 
-const FLOAT: u32 = 5126;
+pub(super) const FLOAT: u32 = 5126;
 const UBYTE: u32 = 5121;
 const SHORT: u32 = 5122;
 const USHORT: u32 = 5123;
 
-fn floats(values: &[f32]) -> Vec<u8> {
+pub(super) fn floats(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
@@ -35,7 +34,7 @@ fn hex(text: &str) -> Vec<u8> {
 
 impl Doc {
     /// One triangle (0 0 0, 1 0 0, 0 1 0) as accessor 0, mesh 0 and node 0.
-    fn triangle() -> Self {
+    pub(super) fn triangle() -> Self {
         let mut doc = Self {
             root: json!({
                 "asset": { "version": "2.0" },
@@ -53,7 +52,7 @@ impl Doc {
         doc
     }
 
-    fn view(&mut self, bytes: &[u8]) -> usize {
+    pub(super) fn view(&mut self, bytes: &[u8]) -> usize {
         self.binary.resize(self.binary.len().next_multiple_of(4), 0);
         let view = json!({
             "buffer": 0, "byteOffset": self.binary.len(), "byteLength": bytes.len(),
@@ -70,7 +69,7 @@ impl Doc {
         all.len() - 1
     }
 
-    fn add(&mut self, component: u32, kind: &str, bytes: &[u8]) -> usize {
+    pub(super) fn add(&mut self, component: u32, kind: &str, bytes: &[u8]) -> usize {
         let size = match component {
             UBYTE => 1,
             SHORT | USHORT => 2,
@@ -91,7 +90,7 @@ impl Doc {
     }
 
     /// Gives the primitive an attribute of accessor `at`.
-    fn attribute(&mut self, name: &str, at: usize) {
+    pub(super) fn attribute(&mut self, name: &str, at: usize) {
         self.root["meshes"][0]["primitives"][0]["attributes"][name] = at.into();
     }
 
@@ -114,12 +113,12 @@ impl Doc {
         glb
     }
 
-    fn read(self) -> Result<LoadedScene, Failure> {
+    pub(super) fn read(self) -> Result<LoadedScene, Failure> {
         load("a.glb", &self.bytes())
     }
 
     /// Reads what must read, without a warning; gives its only part.
-    fn part(self) -> Part {
+    pub(super) fn part(self) -> Part {
         let mut loaded = self.read().expect("reads");
         assert_eq!(loaded.warnings, []);
         assert_eq!(loaded.scene.parts.len(), 1);
@@ -127,7 +126,7 @@ impl Doc {
     }
 
     #[track_caller]
-    fn refused(self, reason: Reason, part: &str) {
+    pub(super) fn refused(self, reason: Reason, part: &str) {
         let failure = self.read().expect_err("is bad");
         assert_eq!(failure.reason, reason, "{}", failure.message);
         assert!(failure.message.contains(part), "{}", failure.message);
@@ -235,9 +234,12 @@ fn sparse_accessors_stand_on_a_view_or_on_zeros() {
 }
 
 #[test]
-fn all_topologies_are_drawn_or_named() {
+fn all_topologies_are_drawn() {
     let quad = floats(&[0., 0., 0., 1., 0., 0., 0., 1., 0., 1., 1., 0.]);
-    for (mode, triangles) in [(4, 1), (5, 2), (6, 2)] {
+    // A point is a solid of eight triangles, a line one of six.
+    for (mode, triangles) in
+        [(0, 4 * 8), (1, 2 * 6), (2, 4 * 6), (3, 3 * 6), (4, 1), (5, 2), (6, 2)]
+    {
         for indexed in [false, true] {
             let mut doc = Doc::triangle();
             let at = doc.add(FLOAT, "VEC3", &quad);
@@ -376,103 +378,6 @@ fn vertex_colours_of_all_types_are_linear_factors() {
         assert_eq!(part.colors[0], white, "{component} {kind}");
         assert!(part.colors[1].abs_diff_eq(half, 0.003), "{component} {kind}: {}", part.colors[1]);
     }
-}
-
-fn painted(material: Value) -> Doc {
-    let mut doc = Doc::triangle();
-    let uvs = doc.add(FLOAT, "VEC2", &floats(&[0., 0., 1., 0., 0., 1.]));
-    doc.attribute("TEXCOORD_0", uvs);
-    doc.attribute("TEXCOORD_1", uvs);
-    let png = doc.view(&png_bytes(1, 1, &[9, 8, 7, 255]).expect("encoded"));
-    doc.root["images"] = json!([{ "bufferView": png, "mimeType": "image/png" }]);
-    doc.root["textures"] = json!([{ "source": 0 }]);
-    doc.root["materials"] = json!([material]);
-    doc.root["meshes"][0]["primitives"][0]["material"] = 0.into();
-    doc
-}
-
-#[test]
-fn texture_transforms_move_the_coordinates() {
-    let transform = json!({
-        "offset": [0.25, 0.5], "rotation": std::f32::consts::FRAC_PI_2, "scale": [2, 3],
-    });
-    let doc = painted(json!({ "pbrMetallicRoughness": { "baseColorTexture": {
-        "index": 0, "texCoord": 1, "extensions": { "KHR_texture_transform": transform },
-    }}}));
-    let uvs = doc.part().uvs;
-    // Scaled, then turned so that u goes to −v and v to u, then moved.
-    for (uv, expected) in uvs.iter().zip([(0.25, 0.5), (0.25, -1.5), (3.25, 0.5)]) {
-        assert!(uv.abs_diff_eq(Vec2::from(expected), 1e-5), "{uvs:?}");
-    }
-}
-
-#[test]
-fn a_texture_at_other_coordinates_is_left_out_with_a_warning() {
-    let base = json!({ "baseColorTexture": { "index": 0 } });
-    let moved = json!({ "KHR_texture_transform": { "scale": [2, 2] } });
-    for other in [json!({ "index": 0, "texCoord": 1 }), json!({ "index": 0, "extensions": moved })]
-    {
-        let doc = painted(json!({ "pbrMetallicRoughness": base, "occlusionTexture": other }));
-        let loaded = doc.read().expect("reads");
-        let material = &loaded.scene.materials[0];
-        assert_eq!((material.base_color_texture, material.occlusion_texture), (Some(0), None));
-        assert!(loaded.warnings[0].message.contains("occlusion"), "{:?}", loaded.warnings);
-    }
-}
-
-#[test]
-fn materials_of_all_models_are_read() {
-    let loaded = painted(json!({
-        "emissiveFactor": [1, 0.5, 0], "alphaMode": "MASK", "doubleSided": true,
-        "extensions": {
-            "KHR_materials_unlit": {}, "KHR_materials_emissive_strength": { "emissiveStrength": 4 },
-        },
-    }));
-    let material = loaded.read().expect("reads").scene.materials.remove(0);
-    assert_eq!((material.unlit, material.emissive), (true, Vec3::new(4.0, 2.0, 0.0)));
-    assert_eq!(material.alpha, AlphaMode::Mask { cutoff: 0.5 });
-    let loaded = painted(json!({ "extensions": { "KHR_materials_pbrSpecularGlossiness": {
-        "diffuseFactor": [0.5, 0.25, 1, 1], "diffuseTexture": { "index": 0 },
-        "glossinessFactor": 0.25,
-    }}}));
-    let material = loaded.read().expect("reads").scene.materials.remove(0);
-    assert_eq!(material.base_color, Vec4::new(0.5, 0.25, 1.0, 1.0));
-    assert_eq!((material.metallic, material.roughness), (0.0, 0.75));
-    assert_eq!(material.base_color_texture, Some(0));
-}
-
-#[test]
-fn a_texture_that_cannot_be_read_is_a_warning_and_grey() {
-    let material = json!({
-        "emissiveFactor": [1, 1, 1], "emissiveTexture": { "index": 0 },
-        "pbrMetallicRoughness": {
-            "baseColorTexture": { "index": 0 }, "metallicRoughnessTexture": { "index": 0 },
-        },
-    });
-    let cases = [
-        (json!([{ "uri": "gone.png" }]), json!([{ "source": 0 }]), Reason::ReferenceMissing),
-        (json!([{ "uri": "data:,nonsense" }]), json!([{ "source": 0 }]), Reason::InputUnsupported),
-        (json!([]), json!([{}]), Reason::InputCorrupt),
-        (
-            json!([{ "uri": "gone.webp" }]),
-            json!([{ "extensions": { "EXT_texture_webp": { "source": 0 } } }]),
-            Reason::ReferenceMissing,
-        ),
-    ];
-    for (images, textures, reason) in cases {
-        let mut doc = painted(material.clone());
-        doc.root["images"] = images;
-        doc.root["textures"] = textures;
-        let loaded = doc.read().expect("reads");
-        let reasons: Vec<Reason> = loaded.warnings.iter().map(|warning| warning.reason).collect();
-        assert_eq!(reasons, [reason], "{:?}", loaded.warnings);
-        let material = &loaded.scene.materials[0];
-        assert!((material.base_color.x - 0.72).abs() < 1e-6);
-        assert_eq!((material.metallic, material.emissive), (0.0, Vec3::ZERO));
-    }
-    let mut doc = painted(material);
-    doc.root["images"] = json!([{ "uri": "../secret.png" }]);
-    doc.refused(Reason::ReferenceOutside, "../secret.png");
 }
 
 #[test]

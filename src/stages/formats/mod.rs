@@ -29,6 +29,8 @@ mod strokes;
 mod textures;
 mod words;
 #[cfg(test)]
+mod assimp_tests;
+#[cfg(test)]
 mod mutations;
 #[cfg(test)]
 mod tests;

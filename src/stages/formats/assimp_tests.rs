@@ -59,7 +59,7 @@ fn models() -> BTreeMap<String, PathBuf> {
             open.extend(entries.map(|entry| entry.expect("the folder is readable").path()));
             continue;
         }
-        let suffix = path.extension().map(|suffix| suffix.to_ascii_lowercase());
+        let suffix = path.extension().map(std::ffi::OsStr::to_ascii_lowercase);
         let suffix = suffix.as_deref().and_then(|suffix| suffix.to_str());
         if matches!(suffix, Some("fbx" | "obj" | "ply" | "stl" | "gltf" | "glb")) {
             let name = path.strip_prefix(root).expect("lies below").display().to_string();

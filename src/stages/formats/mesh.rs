@@ -1,11 +1,11 @@
 //! What all mesh readers share: bounds, flat normals, and the last check of a scene.
 
+use super::card::card;
 use super::{LoadedScene, bounds, corrupt, too_large, warning};
 use crate::model::{Reason, limits};
 use crate::preview::scene::Part;
 use crate::protocol::work::Failure;
 use glam::{Vec2, Vec3, Vec4};
-use serde_json::json;
 
 /// Beyond this distance from the origin a corner counts as not finite: its square would not be.
 const FARTHEST: f32 = 1e18;
@@ -212,26 +212,7 @@ pub(super) fn finished(mut loaded: LoadedScene, name: &str) -> Result<LoadedScen
         ));
     };
     loaded.warnings.truncate(limits::WARNINGS_PER_JOB);
-    let scene = &loaded.scene;
-    let size = box_around.max - box_around.min;
-    let textures: Vec<_> = scene
-        .textures
-        .iter()
-        .map(|texture| {
-            json!({ "name": texture.name, "width": texture.width, "height": texture.height })
-        })
-        .collect();
-    let common = json!({
-        "corners": scene.parts.iter().map(|part| part.positions.len()).sum::<usize>(),
-        "triangles": scene.triangles(),
-        "parts": scene.parts.len(),
-        "materials": scene.materials.iter().map(|material| &material.name).collect::<Vec<_>>(),
-        "textures": textures,
-        "texture_bytes": scene.textures.iter().map(|texture| texture.rgba.len()).sum::<usize>(),
-        "has_uvs": scene.parts.iter().any(|part| !part.uvs.is_empty()),
-        "has_colors": scene.parts.iter().any(|part| !part.colors.is_empty()),
-        "bounds": { "min": box_around.min, "max": box_around.max, "size": size },
-    });
+    let common = card(&loaded.scene, box_around);
     if let (Some(facts), serde_json::Value::Object(common)) = (loaded.facts.as_object_mut(), common)
     {
         facts.extend(common);

@@ -6,6 +6,7 @@
 
 pub mod blend;
 pub mod bounds;
+mod card;
 pub mod exr_header;
 pub mod exr_image;
 pub mod fbx;

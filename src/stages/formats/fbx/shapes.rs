@@ -5,7 +5,7 @@ use crate::preview::scene::Part;
 use crate::protocol::work::Failure;
 use crate::stages::formats::mesh::{Budget, Mended, complete};
 use crate::stages::formats::polygon;
-use glam::{DMat4, DVec3, DVec4, Mat3, Vec2, Vec3, Vec4};
+use glam::{DMat4, DVec3, DVec4, Mat3, Vec2, Vec3};
 use std::collections::HashMap;
 use ufbx::{Face, Matrix, Mesh, MeshPart, Node, VertexVec3};
 
@@ -120,7 +120,7 @@ impl<'a> Placed<'a> {
                 if colors.exists {
                     let color = colors.values.get(color);
                     let color = color.map_or(DVec4::ONE, |c| DVec4::new(c.x, c.y, c.z, c.w));
-                    made.colors.push(Vec4::from(color.as_vec4()));
+                    made.colors.push(color.as_vec4());
                 }
                 made.positions.len() as u32 - 1
             });
@@ -139,8 +139,9 @@ impl<'a> Placed<'a> {
         let positions: Vec<Vec3> = corners
             .clone()
             .map(|at| self.positions.indices.get(at as usize).copied().unwrap_or(u32::MAX))
-            .map(|at| self.positions.values.get(at as usize).map_or(DVec3::NAN, |p| vector(*p)))
-            .map(|position| position.as_vec3())
+            .map(|at| {
+                self.positions.values.get(at as usize).map_or(Vec3::NAN, |p| vector(*p).as_vec3())
+            })
             .collect();
         let triangles = polygon::triangulate(&positions);
         triangles.iter().flatten().map(|at| face.index_begin + *at as u32).collect()

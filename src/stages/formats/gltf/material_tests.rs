@@ -7,7 +7,7 @@ use crate::stages::formats::image_writer::png_bytes;
 use glam::{Vec2, Vec3, Vec4};
 use serde_json::{Value, json};
 
-fn painted(material: Value) -> Doc {
+fn painted(material: &Value) -> Doc {
     let mut doc = Doc::triangle();
     let uvs = doc.add(FLOAT, "VEC2", &floats(&[0., 0., 1., 0., 0., 1.]));
     doc.attribute("TEXCOORD_0", uvs);
@@ -25,7 +25,7 @@ fn texture_transforms_move_the_coordinates() {
     let transform = json!({
         "offset": [0.25, 0.5], "rotation": std::f32::consts::FRAC_PI_2, "scale": [2, 3],
     });
-    let doc = painted(json!({ "pbrMetallicRoughness": { "baseColorTexture": {
+    let doc = painted(&json!({ "pbrMetallicRoughness": { "baseColorTexture": {
         "index": 0, "texCoord": 1, "extensions": { "KHR_texture_transform": transform },
     }}}));
     let uvs = doc.part().uvs;
@@ -41,7 +41,7 @@ fn a_texture_at_other_coordinates_is_left_out_with_a_warning() {
     let moved = json!({ "KHR_texture_transform": { "scale": [2, 2] } });
     for other in [json!({ "index": 0, "texCoord": 1 }), json!({ "index": 0, "extensions": moved })]
     {
-        let doc = painted(json!({ "pbrMetallicRoughness": base, "occlusionTexture": other }));
+        let doc = painted(&json!({ "pbrMetallicRoughness": base, "occlusionTexture": other }));
         let loaded = doc.read().expect("reads");
         let material = &loaded.scene.materials[0];
         assert_eq!((material.base_color_texture, material.occlusion_texture), (Some(0), None));
@@ -51,7 +51,7 @@ fn a_texture_at_other_coordinates_is_left_out_with_a_warning() {
 
 #[test]
 fn materials_of_all_models_are_read() {
-    let loaded = painted(json!({
+    let loaded = painted(&json!({
         "emissiveFactor": [1, 0.5, 0], "alphaMode": "MASK", "doubleSided": true,
         "extensions": {
             "KHR_materials_unlit": {}, "KHR_materials_emissive_strength": { "emissiveStrength": 4 },
@@ -60,7 +60,7 @@ fn materials_of_all_models_are_read() {
     let material = loaded.read().expect("reads").scene.materials.remove(0);
     assert_eq!((material.unlit, material.emissive), (true, Vec3::new(4.0, 2.0, 0.0)));
     assert_eq!(material.alpha, AlphaMode::Mask { cutoff: 0.5 });
-    let loaded = painted(json!({ "extensions": { "KHR_materials_pbrSpecularGlossiness": {
+    let loaded = painted(&json!({ "extensions": { "KHR_materials_pbrSpecularGlossiness": {
         "diffuseFactor": [0.5, 0.25, 1, 1], "diffuseTexture": { "index": 0 },
         "glossinessFactor": 0.25,
     }}}));
@@ -89,7 +89,7 @@ fn a_texture_that_cannot_be_read_is_a_warning_and_grey() {
         ),
     ];
     for (images, textures, reason) in cases {
-        let mut doc = painted(material.clone());
+        let mut doc = painted(&material);
         doc.root["images"] = images;
         doc.root["textures"] = textures;
         let loaded = doc.read().expect("reads");
@@ -99,7 +99,7 @@ fn a_texture_that_cannot_be_read_is_a_warning_and_grey() {
         assert!((material.base_color.x - 0.72).abs() < 1e-6);
         assert_eq!((material.metallic, material.emissive), (0.0, Vec3::ZERO));
     }
-    let mut doc = painted(material);
+    let mut doc = painted(&material);
     doc.root["images"] = json!([{ "uri": "../secret.png" }]);
     doc.refused(Reason::ReferenceOutside, "../secret.png");
 }

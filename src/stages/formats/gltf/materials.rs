@@ -96,7 +96,8 @@ struct Specular {
     diffuse_factor: [f32; 4],
     diffuse_texture: Option<json::texture::Info>,
     glossiness_factor: f32,
-    specular_glossiness_texture: Option<Value>,
+    #[serde(rename = "specularGlossinessTexture")]
+    shine_texture: Option<Value>,
 }
 
 impl Default for Specular {
@@ -105,7 +106,7 @@ impl Default for Specular {
             diffuse_factor: [1.0; 4],
             diffuse_texture: None,
             glossiness_factor: 1.0,
-            specular_glossiness_texture: None,
+            shine_texture: None,
         }
     }
 }
@@ -233,7 +234,7 @@ fn said(from: &json::Material) -> Said {
         said.roughness = 1.0 - specular.glossiness_factor;
         said.slots.base = specular.diffuse_texture.as_ref().map(Slot::of);
         said.slots.rough = None;
-        said.loses_texture = specular.specular_glossiness_texture.is_some();
+        said.loses_texture = specular.shine_texture.is_some();
     }
     said
 }

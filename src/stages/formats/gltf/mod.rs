@@ -5,6 +5,7 @@
 
 mod container;
 mod data;
+mod facts;
 #[cfg(test)]
 mod material_tests;
 mod materials;
@@ -35,7 +36,6 @@ use gltf::json::validation::Checked;
 use materials::{Look, Materials};
 use nodes::Placed;
 use primitives::{Outcome, Pose};
-use serde_json::json;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
@@ -78,7 +78,7 @@ pub fn read(
         ));
     }
     warnings.extend(not_drawn(&root, name));
-    let facts = facts(&root, bytes.starts_with(b"glTF"));
+    let facts = facts::facts(&root, bytes.starts_with(b"glTF"));
     Ok(LoadedScene { scene, warnings, facts })
 }
 
@@ -206,27 +206,6 @@ fn not_drawn(root: &Root, name: &str) -> Option<Warning> {
             Reason::InputUnsupported,
             format!("{name} uses {}, which is not drawn; its fallback is", others.join(", ")),
         )
-    })
-}
-
-fn facts(root: &Root, binary: bool) -> serde_json::Value {
-    let names = |names: Vec<&Option<String>>| -> Vec<String> {
-        names.into_iter().take(64).map(|name| name.clone().unwrap_or_default()).collect()
-    };
-    json!({
-        "format": if binary { "GLB" } else { "glTF" },
-        "version": root.asset.version,
-        "generator": root.asset.generator,
-        "copyright": root.asset.copyright,
-        "extensions_used": root.extensions_used,
-        "extensions_required": root.extensions_required,
-        "scenes": root.scenes.len(),
-        "nodes": root.nodes.len(),
-        "meshes": root.meshes.len(),
-        "skins": root.skins.len(),
-        "cameras": root.cameras.len(),
-        "animations": names(root.animations.iter().map(|animation| &animation.name).collect()),
-        "up": "+Y",
     })
 }
 

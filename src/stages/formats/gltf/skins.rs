@@ -10,8 +10,11 @@ use gltf::json::mesh::{Primitive, Semantic};
 
 /// Joints and weights of each corner, four at a time (`JOINTS_0`, `JOINTS_1` and so on).
 pub(super) struct Bones {
-    sets: Vec<(Vec<[u32; 4]>, Vec<[f32; 4]>)>,
+    sets: Vec<BoneSet>,
 }
+
+/// Four joints a corner, and their weights.
+type BoneSet = (Vec<[u32; 4]>, Vec<[f32; 4]>);
 
 /// From the bind pose to the posed world, one matrix a joint.
 pub(super) fn joints(data: &Data<'_>, placed: &Placed, index: usize) -> Result<Vec<Mat4>, Failure> {

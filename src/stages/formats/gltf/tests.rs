@@ -411,3 +411,26 @@ fn numbers_that_are_not_finite_are_named() {
     assert!(said.iter().any(|line| line.contains("1 triangles are left out")), "{said:?}");
     assert!(said.iter().any(|line| line.contains("1 texture coordinates")), "{said:?}");
 }
+
+#[test]
+fn the_facts_count_topologies_joints_and_animations() {
+    let mut doc = skinned(&ONLY_SECOND, &FULL);
+    let times = doc.add(FLOAT, "SCALAR", &floats(&[0.0, 2.5]));
+    let moves = doc.add(FLOAT, "VEC3", &floats(&[0.0; 6]));
+    doc.root["accessors"][times]["max"] = json!([2.5]);
+    doc.root["animations"] = json!([{
+        "name": "walk",
+        "channels": [{ "sampler": 0, "target": { "node": 2, "path": "translation" } }],
+        "samplers": [{ "input": times, "output": moves }],
+    }]);
+    doc.root["extensions"] = json!({
+        "KHR_lights_punctual": { "lights": [{ "type": "point" }] },
+        "KHR_materials_variants": { "variants": [{ "name": "red" }] },
+    });
+    let facts = doc.read().expect("reads").facts;
+    assert_eq!(facts["primitives"], json!({ "triangles": 1 }));
+    assert_eq!((&facts["skins"], &facts["most_joints"]), (&json!(1), &json!(2)));
+    let walk = json!({ "name": "walk", "seconds": 2.5, "channels": 1 });
+    assert_eq!(facts["animations"], json!([walk]));
+    assert_eq!((&facts["lights"], &facts["variants"]), (&json!(1), &json!(["red"])));
+}

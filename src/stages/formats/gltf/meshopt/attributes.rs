@@ -41,12 +41,12 @@ pub(super) fn decode(bytes: &[u8], count: usize, stride: usize) -> Option<Vec<u8
     let (first, channels) = tail.split_at_checked(stride)?;
     let layout = Layout { version, stride, channels };
     let mut data = Bytes { rest: data };
-    let mut last = first.to_vec();
+    let mut before = first.to_vec();
     let mut out = vec![0; count.checked_mul(stride)?];
     let block = (BLOCK_BYTES / stride / GROUP * GROUP).min(BLOCK_VERTICES);
     for vertices in out.chunks_mut(block * stride) {
-        layout.block(&mut data, vertices, &last)?;
-        last.copy_from_slice(vertices.get(vertices.len().checked_sub(stride)?..)?);
+        layout.block(&mut data, vertices, &before)?;
+        before.copy_from_slice(vertices.get(vertices.len().checked_sub(stride)?..)?);
     }
     data.rest.is_empty().then_some(out)
 }
@@ -64,10 +64,9 @@ impl Layout<'_> {
             }
             let channel = self.channel(word)?;
             let mut before = u32::from_le_bytes(last.try_into().ok()?);
-            let [p, q, r, s] = &planes;
-            let stored = p.iter().zip(q).zip(r).zip(s);
-            for (vertex, (((p, q), r), s)) in vertices.chunks_exact_mut(self.stride).zip(stored) {
-                before = channel.next(before, [*p, *q, *r, *s]);
+            for (at, vertex) in vertices.chunks_exact_mut(self.stride).enumerate() {
+                let stored = planes.each_ref().map(|plane| plane.get(at).copied().unwrap_or(0));
+                before = channel.next(before, stored);
                 vertex.get_mut(word * 4..word * 4 + 4)?.copy_from_slice(&before.to_le_bytes());
             }
         }
@@ -132,22 +131,22 @@ fn read_group(data: &mut Bytes<'_>, bits: usize, group: &mut [u8]) -> Option<()>
 
 impl Channel {
     fn next(self, before: u32, stored: [u8; 4]) -> u32 {
-        let [p, q, r, s] = stored;
         match self {
             Self::Bytes => {
-                let [a, b, c, d] = before.to_le_bytes();
-                let add = |before: u8, step: u8| {
-                    before.wrapping_add((step >> 1) ^ 0_u8.wrapping_sub(step & 1))
-                };
-                u32::from_le_bytes([add(a, p), add(b, q), add(c, r), add(d, s)])
+                let mut bytes = before.to_le_bytes();
+                for (byte, step) in bytes.iter_mut().zip(stored) {
+                    *byte = byte.wrapping_add((step >> 1) ^ 0_u8.wrapping_sub(step & 1));
+                }
+                u32::from_le_bytes(bytes)
             }
             Self::Shorts => {
-                let add = |before: u32, step: u16| {
+                let add = |before: u32, step: u32| {
+                    let step = step as u16;
                     let step = (step >> 1) ^ 0_u16.wrapping_sub(step & 1);
                     u32::from((before as u16).wrapping_add(step))
                 };
-                let low = add(before, u16::from_le_bytes([p, q]));
-                low | (add(before >> 16, u16::from_le_bytes([r, s])) << 16)
+                let steps = u32::from_le_bytes(stored);
+                add(before, steps) | (add(before >> 16, steps >> 16) << 16)
             }
             Self::Xor(turn) => u32::from_le_bytes(stored).rotate_left(turn) ^ before,
         }

@@ -74,10 +74,9 @@ impl Compressed {
             Mode::Indices => matches!(self.byte_stride, 2 | 4),
         };
         let filter = match self.filter {
-            Filter::None => true,
             Filter::Octahedral | Filter::Color => matches!(self.byte_stride, 4 | 8),
             Filter::Quaternion => self.byte_stride == 8,
-            Filter::Exponential => true,
+            Filter::None | Filter::Exponential => true,
         };
         let only_attributes = self.mode == Mode::Attributes || self.filter == Filter::None;
         (fits && filter && only_attributes).then(|| self.count.checked_mul(self.byte_stride))?

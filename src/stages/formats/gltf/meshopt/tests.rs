@@ -24,6 +24,11 @@ const TRIANGLES: [&str; 2] =
     ["e0f010f030007687566778a9866589689801690000", "e1f010f030007687566778a9866589689801690000"];
 const SEQUENCES: [&str; 2] =
     ["d00004040002080404040e041000000000", "d10004040002080404040e041000000000"];
+/// A strip of squares, four rows of three, as the encoder of each version writes it.
+const GRIDS: [&str; 2] = [
+    "e0fe1f100f100f8f1f140f130f8f1f130f130f8f1f130f130f0f08020202020202020202020202020202007687566778a9866589689801690000",
+    "e1fe1e100e100e8e1e140e130e8e1e130e130e8e1e130e130e0f08007687566778a9866589689801690000",
+];
 const INDICES: [u8; 12] = [0, 1, 2, 2, 1, 3, 4, 5, 6, 2, 3, 7];
 const VERTICES: [&str; 3] = [
     "a00700c8c8c8c8c8c8c8c8c8c8c8c8c8c8c8ff000000c8c8c8c8050208822088000000070002060a0e12161a1e22262a2e32363aff0000003e42464a04800000000a0555555555555555555500000000000000000000000000000000000000000000000000000000000000000000000000ffff0700",
@@ -52,6 +57,20 @@ fn indices_of_both_kinds_and_versions_are_decoded() {
             let found = decode(Mode::Indices, Filter::None, 12, size, sequence);
             assert_eq!(found.as_ref(), Some(&expected), "{sequence}");
         }
+    }
+}
+
+#[test]
+fn triangles_that_look_far_back_are_decoded() {
+    let square = |at: u8| {
+        let corner = at / 3 * 4 + at % 3;
+        [corner, corner + 1, corner + 4, corner + 1, corner + 5, corner + 4]
+    };
+    let expected: Vec<u8> =
+        (0..12).flat_map(square).flat_map(|index| u16::from(index).to_le_bytes()).collect();
+    for grid in GRIDS {
+        let found = decode(Mode::Triangles, Filter::None, 72, 2, grid);
+        assert_eq!(found.as_ref(), Some(&expected), "{grid}");
     }
 }
 

@@ -66,11 +66,16 @@ fn triangles_that_look_far_back_are_decoded() {
         let corner = at / 3 * 4 + at % 3;
         [corner, corner + 1, corner + 4, corner + 1, corner + 5, corner + 4]
     };
-    let expected: Vec<u8> =
-        (0..12).flat_map(square).flat_map(|index| u16::from(index).to_le_bytes()).collect();
+    let expected: Vec<u8> = (0..12).flat_map(square).collect();
     for grid in GRIDS {
-        let found = decode(Mode::Triangles, Filter::None, 72, 2, grid);
-        assert_eq!(found.as_ref(), Some(&expected), "{grid}");
+        let found = decode(Mode::Triangles, Filter::None, 72, 2, grid).expect("decodes");
+        // The encoder turns triangles: here each begins with its least corner.
+        let mut indices: Vec<u8> = found.chunks_exact(2).map(|pair| pair[0]).collect();
+        for triangle in indices.chunks_exact_mut(3) {
+            let least = (0..3).min_by_key(|at| triangle[*at]).expect("three");
+            triangle.rotate_left(least);
+        }
+        assert_eq!(indices, expected, "{grid}");
     }
 }
 

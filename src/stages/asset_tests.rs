@@ -207,7 +207,7 @@ fn bad_assets_are_refused_with_their_reason() {
     let broken = fs::read(sample("broken.glb")).expect("the sample is there");
     let frames = |second: (&'static str, Vec<u8>)| vec![("f.1.png", png(4, 4, 1)), second];
     let mut textured = obj("mtllib a.mtl");
-    textured.push(("a.mtl", b"newmtl x\nmap_Kd gone.png\n".to_vec()));
+    textured.push(("a.mtl", b"newmtl x\nmap_Kd ../gone.png\n".to_vec()));
     let cases = [
         (vec![("broken.glb", broken)], Reason::InputTruncated, "32492 bytes"),
         (vec![("a.png", Vec::new())], Reason::InputEmpty, "a.png"),
@@ -215,7 +215,7 @@ fn bad_assets_are_refused_with_their_reason() {
         (vec![("a.blend", b"BLENDER-v304".to_vec())], Reason::InputUnsupported, "Blender"),
         (obj("mtllib gone.mtl"), Reason::ReferenceMissing, "gone.mtl"),
         (obj("mtllib ../../etc/x.mtl"), Reason::ReferenceOutside, "../../etc/x.mtl"),
-        (textured, Reason::ReferenceMissing, "gone.png"),
+        (textured, Reason::ReferenceOutside, "../gone.png"),
         (frames(("f.2.png", png(4, 6, 1))), Reason::InputMixedSequence, "4 × 6"),
         (frames(("f.2.png", Vec::new())), Reason::InputEmpty, "f.2.png"),
         (frames(("g.png", png(4, 4, 1))), Reason::InputMixedSequence, "g.png"),
@@ -227,6 +227,20 @@ fn bad_assets_are_refused_with_their_reason() {
         assert_eq!(failure.reason, reason, "{}", failure.message);
         assert!(failure.message.contains(part), "{}", failure.message);
     }
+}
+
+#[test]
+fn a_missing_texture_is_a_warning_and_named_in_the_facts() {
+    let text = "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl x\nf 1 2 3\n";
+    let mtl = b"newmtl x\nmap_Kd gone.png\n".to_vec();
+    let bench = Bench::of(&[("a.obj", text.into()), ("a.mtl", mtl)]);
+    let (bench, [_, inspected, _]) = bench.run().expect("usable");
+    let warnings = &inspected.report.warnings;
+    assert_eq!(warnings[0].reason, Reason::ReferenceMissing, "{warnings:?}");
+    assert!(warnings[0].message.contains("gone.png"), "{warnings:?}");
+    let metadata = bench.json("metadata.json");
+    assert_eq!(metadata["facts"]["missing_files"], serde_json::json!(["gone.png"]));
+    assert_eq!(metadata["verdict"], "warnings");
 }
 
 #[test]

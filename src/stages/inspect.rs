@@ -95,40 +95,46 @@ fn mesh(source: &Source<'_>, reporter: &dyn Reporter) -> Result<Findings, Failur
     let sides = references::side_files_below(&source.main, &source.root).map_err(|error| {
         failure_from_io(&error, "the main file could not be searched", &source.main)
     })?;
-    refuse_missing(&sides, source.main_name)?;
-    let loaded = load_scene(&source.main, &source.root, reporter)?;
+    refuse_lacking(&sides, MissingWhy::Outside, source.main_name)?;
+    let loaded = load_scene(&source.main, &source.root, reporter).or_else(|failure| {
+        if failure.reason == Reason::ReferenceMissing {
+            // All that is missing at once, not the first one alone.
+            refuse_lacking(&sides, MissingWhy::NotFound, source.main_name)?;
+        }
+        Err(failure)
+    })?;
+    let mut facts = loaded.facts;
+    if let Some(facts) = facts.as_object_mut() {
+        let missing = sides.missing.iter().map(|missing| missing.name.as_str().into());
+        facts.insert("missing_files".to_owned(), Value::Array(missing.collect()));
+    }
     let references = sides.found.into_iter().map(|(name, _)| name).collect();
-    Ok(Findings { facts: loaded.facts, references, warnings: loaded.warnings })
+    Ok(Findings { facts, references, warnings: loaded.warnings })
 }
 
-/// A broken look must not be published without a word, so every lacking side file is a refusal.
-fn refuse_missing(sides: &SideFiles, main: &str) -> Result<(), Failure> {
+/// Refuses an asset whose side files are lacking for this reason. What it can be drawn without (a
+/// texture) is a warning of the reader instead.
+fn refuse_lacking(sides: &SideFiles, why: MissingWhy, main: &str) -> Result<(), Failure> {
     const SHOWN: usize = 8;
-    for (why, reason, what) in [
-        (MissingWhy::Outside, Reason::ReferenceOutside, "that lie outside its folder"),
-        (MissingWhy::NotFound, Reason::ReferenceMissing, "that are missing"),
-    ] {
-        let names: Vec<&str> = sides
-            .missing
-            .iter()
-            .filter(|missing| missing.why == why)
-            .map(|missing| missing.name.as_str())
-            .collect();
-        if names.is_empty() {
-            continue;
-        }
-        let more = names.len().saturating_sub(SHOWN);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let shown: Vec<&str> = names.iter().take(SHOWN).copied().collect();
-        return Err(Failure::new(
-            reason,
-            format!(
-                "{main} names side files {what}. Put them beside it, refer to them by relative paths and submit it again: {}{more}",
-                shown.join(", ")
-            ),
-        ));
+    let (reason, what) = match why {
+        MissingWhy::Outside => (Reason::ReferenceOutside, "that lie outside its folder"),
+        MissingWhy::NotFound => (Reason::ReferenceMissing, "that are missing"),
+    };
+    let lacking = sides.missing.iter().filter(|missing| missing.why == why);
+    let names: Vec<&str> = lacking.map(|missing| missing.name.as_str()).collect();
+    if names.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let more = names.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let shown: Vec<&str> = names.iter().take(SHOWN).copied().collect();
+    Err(Failure::new(
+        reason,
+        format!(
+            "{main} names side files {what}. Put them beside it, refer to them by relative paths and submit it again: {}{more}",
+            shown.join(", ")
+        ),
+    ))
 }
 
 fn image(source: &Source<'_>) -> Result<Findings, Failure> {

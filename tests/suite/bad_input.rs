@@ -66,12 +66,12 @@ fn files() -> Vec<Row> {
         ),
         row(
             "another program's format",
-            |at| write(at.join("a.fbx"), b"Kaydara FBX Binary  \0\x1a\0 and so on"),
-            Refused("input.unsupported", &["FBX"]),
+            |at| write(at.join("a.psd"), b"8BPS\0\x01 and so on"),
+            Refused("input.unsupported", &["Photoshop"]),
         ),
         row(
             "nothing to draw",
-            |at| write(at.join("a.obj"), b"v 0 0 0\nv 1 0 0\n"),
+            |at| write(at.join("a.obj"), b"v nan 0 0\nv nan 0 0\n"),
             Refused("input.nothing_to_draw", &[]),
         ),
     ]

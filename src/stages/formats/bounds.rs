@@ -22,6 +22,8 @@ pub const CORNERS: usize = 20_000_000;
 pub const INDICES: usize = 60_000_000;
 /// Most parts of one scene.
 pub const PARTS: usize = 100_000;
+/// Most points and lines that are drawn of one mesh asset; each takes eight triangles at most.
+pub const STROKES: usize = 1_500_000;
 /// Most nodes of one glTF.
 pub const NODES: usize = 1_000_000;
 /// Most corners of one polygon.
@@ -34,6 +36,16 @@ pub const REFERENCES: usize = 10_000;
 pub const LINE_BYTES: usize = 1 << 20;
 /// Longest JSON part of a glTF, in bytes.
 pub const GLTF_JSON_BYTES: usize = 128 << 20;
+/// Most parents above a joint that the shown scene does not have.
+pub const GLTF_DEPTH: usize = 1_000;
+/// Most sets of four joints that one corner of a glTF follows.
+pub const GLTF_JOINT_SETS: u32 = 16;
+/// Most bytes of all compressed buffer views of one glTF when decompressed.
+pub const GLTF_UNPACKED_BYTES: usize = 1 << 30;
+/// Most memory that the parser of FBX takes for its work, and again for its result, in bytes.
+pub const FBX_MEMORY_BYTES: usize = 2 << 30;
+/// Most nodes below each other in one FBX.
+pub const FBX_DEPTH: u32 = 1_000;
 /// Largest MTL file, in bytes.
 pub const MTL_BYTES: u64 = 16 << 20;
 /// Entries read of one folder when a name is looked up without regard to case.

@@ -1,11 +1,11 @@
 //! What all mesh readers share: bounds, flat normals, and the last check of a scene.
 
+use super::card::card;
 use super::{LoadedScene, bounds, corrupt, too_large, warning};
 use crate::model::{Reason, limits};
 use crate::preview::scene::Part;
 use crate::protocol::work::Failure;
 use glam::{Vec2, Vec3, Vec4};
-use serde_json::json;
 
 /// Beyond this distance from the origin a corner counts as not finite: its square would not be.
 const FARTHEST: f32 = 1e18;
@@ -62,12 +62,18 @@ pub(super) struct Mended {
     pub dropped: usize,
     /// Normals that were zero or not finite.
     pub normals: usize,
+    /// Texture coordinates that were not finite.
+    pub uvs: usize,
+    /// Vertex colours that were not finite.
+    pub colors: usize,
 }
 
 impl Mended {
     pub(super) fn add(&mut self, other: Self) {
         self.dropped += other.dropped;
         self.normals += other.normals;
+        self.uvs += other.uvs;
+        self.colors += other.colors;
     }
 
     pub(super) fn warnings(self, name: &str) -> Vec<crate::protocol::work::Warning> {
@@ -87,6 +93,17 @@ impl Mended {
                 format!("{name}: {} normals have no direction and were made anew", self.normals),
             ));
         }
+        for (count, what, now) in [
+            (self.uvs, "texture coordinates", "count as 0"),
+            (self.colors, "vertex colours", "count as white"),
+        ] {
+            if count > 0 {
+                warnings.push(warning(
+                    Reason::InputCorrupt,
+                    format!("{name}: {count} {what} are not finite numbers and {now}"),
+                ));
+            }
+        }
         warnings
     }
 }
@@ -101,12 +118,14 @@ pub(super) fn complete(part: &mut Part, name: &str) -> Result<Mended, Failure> {
             part.name
         )));
     }
-    let mut mended = Mended { dropped: drop_infinite(part), normals: 0 };
-    for uv in &mut part.uvs {
-        *uv = if uv.is_finite() { *uv } else { Vec2::ZERO };
+    let mut mended = Mended { dropped: drop_infinite(part), ..Mended::default() };
+    for uv in part.uvs.iter_mut().filter(|uv| !uv.is_finite()) {
+        *uv = Vec2::ZERO;
+        mended.uvs += 1;
     }
-    for color in &mut part.colors {
-        *color = if color.is_finite() { *color } else { Vec4::ONE };
+    for color in part.colors.iter_mut().filter(|color| !color.is_finite()) {
+        *color = Vec4::ONE;
+        mended.colors += 1;
     }
     if part.normals.is_empty() {
         flatten(part);
@@ -193,26 +212,7 @@ pub(super) fn finished(mut loaded: LoadedScene, name: &str) -> Result<LoadedScen
         ));
     };
     loaded.warnings.truncate(limits::WARNINGS_PER_JOB);
-    let scene = &loaded.scene;
-    let size = box_around.max - box_around.min;
-    let textures: Vec<_> = scene
-        .textures
-        .iter()
-        .map(|texture| {
-            json!({ "name": texture.name, "width": texture.width, "height": texture.height })
-        })
-        .collect();
-    let common = json!({
-        "corners": scene.parts.iter().map(|part| part.positions.len()).sum::<usize>(),
-        "triangles": scene.triangles(),
-        "parts": scene.parts.len(),
-        "materials": scene.materials.iter().map(|material| &material.name).collect::<Vec<_>>(),
-        "textures": textures,
-        "texture_bytes": scene.textures.iter().map(|texture| texture.rgba.len()).sum::<usize>(),
-        "has_uvs": scene.parts.iter().any(|part| !part.uvs.is_empty()),
-        "has_colors": scene.parts.iter().any(|part| !part.colors.is_empty()),
-        "bounds": { "min": box_around.min, "max": box_around.max, "size": size },
-    });
+    let common = card(&loaded.scene, box_around);
     if let (Some(facts), serde_json::Value::Object(common)) = (loaded.facts.as_object_mut(), common)
     {
         facts.extend(common);

@@ -6,8 +6,10 @@
 
 pub mod blend;
 pub mod bounds;
+mod card;
 pub mod exr_header;
 pub mod exr_image;
+pub mod fbx;
 pub mod glb_writer;
 pub mod gltf;
 pub mod image_facts;
@@ -24,8 +26,11 @@ pub mod references;
 pub mod sequence;
 pub mod sniff;
 pub mod stl;
+mod strokes;
 mod textures;
 mod words;
+#[cfg(test)]
+mod assimp_tests;
 #[cfg(test)]
 mod mutations;
 #[cfg(test)]
@@ -77,6 +82,7 @@ pub fn load_scene(
             Format::Obj => obj::read(&bytes, &name, &sides, reporter)?,
             Format::StlBinary | Format::StlAscii => stl::read(&bytes, &name, reporter)?,
             Format::Ply => ply::read(&bytes, &name, reporter)?,
+            Format::Fbx => fbx::read(&bytes, &name, &sides, reporter)?,
             Format::Png | Format::Jpeg | Format::Tiff | Format::Exr | Format::Hdr => {
                 return Err(unsupported(format!("{name} is a picture, not a mesh")));
             }

@@ -28,6 +28,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("a.jpg", encoded(image::ImageFormat::Jpeg)),
         ("a.tif", encoded(image::ImageFormat::Tiff)),
         ("a.blend", blend::testing::film("BLENDER17-01v0500")),
+        ("a.fbx", fbx::tests::text("", "", "").into_bytes()),
     ]
 }
 
@@ -55,7 +56,7 @@ proptest! {
 
     #[test]
     fn damaged_files_get_a_reason_and_no_panic(
-        which in 0_usize..9,
+        which in 0_usize..10,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
         cut in prop::option::of(any::<prop::sample::Index>()),
         doubled in any::<bool>(),

@@ -3,7 +3,8 @@
 use super::mesh::{Budget, Mended, complete, linear};
 use super::mtl::{self, Map, MapRole, MtlMaterial};
 use super::references::{self, Lookup, SideRoot};
-use super::textures::Textures;
+use super::strokes::{self, Strokes};
+use super::textures::{Textures, left_out, without_textures};
 use super::words::{Lines, numbers};
 use super::{LoadedScene, bounds, corrupt, file_name, polygon, read_bounded, warning};
 use crate::model::Reason;
@@ -14,6 +15,7 @@ use crate::stages::Reporter;
 use glam::{Vec2, Vec3, Vec4};
 use serde_json::json;
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 /// Objects beyond this many share the parts of their material.
 const NAMED_OBJECTS: usize = 1_000;
@@ -64,11 +66,14 @@ struct Reader<'a> {
     scene_materials: Vec<Material>,
     uv_changes: Vec<(Vec2, Vec2)>,
     textures: Textures,
-    texture_at: HashMap<(String, bool), usize>,
+    /// By name and clamping; none for one that cannot be drawn.
+    texture_at: HashMap<(String, bool), Option<usize>>,
     warnings: Vec<Warning>,
     budget: Budget,
     libraries: Vec<String>,
     faces: usize,
+    /// Points and lines, by their material.
+    strokes: HashMap<usize, Strokes>,
     others: usize,
 }
 
@@ -95,6 +100,7 @@ impl<'a> Reader<'a> {
             budget: Budget::default(),
             libraries: Vec::new(),
             faces: 0,
+            strokes: HashMap::new(),
             others: 0,
         }
     }
@@ -140,7 +146,8 @@ impl<'a> Reader<'a> {
                 }
             }
             "usemtl" => self.use_material(rest),
-            "l" | "p" | "curv" | "surf" => self.others += 1,
+            "l" | "p" => return self.strokes(word == "l", rest, number),
+            "curv" | "surf" => self.others += 1,
             _ => {
                 if let Some(names) = references::library_names(line) {
                     return self.library(&names);
@@ -201,7 +208,7 @@ impl<'a> Reader<'a> {
         let mut material = Material { name: from.name.clone(), ..Material::default() };
         let base = from.map(MapRole::BaseColor);
         if let Some(map) = base {
-            material.base_color_texture = Some(self.texture(map, library)?);
+            material.base_color_texture = self.texture(map, library)?;
         }
         // Some programs write black beside a texture and mean the texture alone.
         let black = from.diffuse.is_none_or(|color| color == Vec3::ZERO);
@@ -216,7 +223,7 @@ impl<'a> Reader<'a> {
         }
         material.emissive = from.emissive.max(Vec3::ZERO);
         if let Some(map) = from.map(MapRole::Emissive) {
-            material.emissive_texture = Some(self.texture(map, library)?);
+            material.emissive_texture = self.texture(map, library)?;
             if material.emissive == Vec3::ZERO {
                 material.emissive = Vec3::ONE;
             }
@@ -231,6 +238,8 @@ impl<'a> Reader<'a> {
         material.metallic = from.metallic.unwrap_or(0.0).clamp(0.0, 1.0);
         self.normal_map(from, library, &mut material)?;
         self.other_maps(from, library)?;
+        let glows = from.map(MapRole::Emissive).is_some();
+        without_textures(&mut material, base.is_some(), false, glows);
         let uv_change = base.map_or((Vec2::ONE, Vec2::ZERO), |map| (map.scale, map.offset));
         Ok((material, uv_change))
     }
@@ -243,11 +252,11 @@ impl<'a> Reader<'a> {
         material: &mut Material,
     ) -> Result<(), Failure> {
         if let Some(map) = from.map(MapRole::Normal) {
-            material.normal_texture = Some(self.texture(map, library)?);
+            material.normal_texture = self.texture(map, library)?;
             return Ok(());
         }
         let Some(map) = from.map(MapRole::Bump) else { return Ok(()) };
-        let index = self.texture(map, library)?;
+        let Some(index) = self.texture(map, library)? else { return Ok(()) };
         let pixels = self.textures.list.get(index).map(|texture| texture.rgba.chunks_exact(4));
         let mut sums = [0_u64; 4];
         for pixel in pixels.into_iter().flatten() {
@@ -267,7 +276,10 @@ impl<'a> Reader<'a> {
 
     fn other_maps(&mut self, from: &MtlMaterial, library: &str) -> Result<(), Failure> {
         for map in from.maps.iter().filter(|map| map.role == MapRole::Other) {
-            self.found(map, library)?;
+            // A file that is not drawn anyway need not be there, but must not lie elsewhere.
+            if let Err(failure) = self.found(map, library) {
+                left_out(failure, &map.word)?;
+            }
             self.not_drawn(map, &from.name);
         }
         Ok(())
@@ -289,38 +301,75 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn texture(&mut self, map: &Map, library: &str) -> Result<usize, Failure> {
-        let (name, path) = self.found(map, library)?;
+    /// The texture of a map; none where it cannot be drawn, with a warning.
+    fn texture(&mut self, map: &Map, library: &str) -> Result<Option<usize>, Failure> {
+        let found = self.found(map, library);
+        let name = found.as_ref().map_or_else(|_| map.file.clone(), |(name, _)| name.clone());
         let key = (name, map.clamp);
         if let Some(index) = self.texture_at.get(&key) {
             return Ok(*index);
         }
-        let bytes = read_bounded(&path, bounds::IMAGE_FILE_BYTES)?;
-        let wrap = if map.clamp { Wrap::Clamp } else { Wrap::Repeat };
-        let index = self.textures.add(&bytes, &file_name(&path), [wrap; 2], false)?;
+        let loaded = found.and_then(|(_, path)| self.load_texture(map, &path));
+        let index = match loaded {
+            Ok(index) => Some(index),
+            Err(failure) => {
+                let what = format!("{}: {} {}", self.name, map.word, map.file);
+                self.warnings.push(left_out(failure, &what)?);
+                None
+            }
+        };
         self.texture_at.insert(key, index);
         Ok(index)
     }
 
+    fn load_texture(&mut self, map: &Map, path: &Path) -> Result<usize, Failure> {
+        let bytes = read_bounded(path, bounds::IMAGE_FILE_BYTES)?;
+        let wrap = if map.clamp { Wrap::Clamp } else { Wrap::Repeat };
+        self.textures.add(&bytes, &file_name(path), [wrap; 2], false)
+    }
+
+    fn wild(&self, word: &str, number: usize) -> Failure {
+        corrupt(format!(
+            "{}, line {number}: the corner '{word}' points to nothing ({} corners, {} texture coordinates, {} normals so far). Export it again",
+            self.name,
+            self.positions.len(),
+            self.uvs.len(),
+            self.normals.len()
+        ))
+    }
+
+    /// Points, or a line through points.
+    fn strokes(&mut self, is_line: bool, rest: &str, number: usize) -> Result<(), Failure> {
+        let mut corners: Vec<u32> = Vec::new();
+        for word in rest.split_whitespace().take_while(|word| !word.starts_with('#')) {
+            let position = index(word.split('/').next(), self.positions.len()).flatten();
+            corners.push(position.ok_or_else(|| self.wild(word, number))?);
+        }
+        self.budget.grow(corners.len(), 0, self.name)?;
+        let (material, positions) = (self.material, &self.positions);
+        let strokes = self.strokes.entry(material).or_default();
+        strokes.material = material;
+        let first = strokes.positions.len() as u32;
+        strokes.positions.extend(corners.iter().map(|corner| at(positions, Some(*corner))));
+        let last = strokes.positions.len() as u32;
+        if is_line {
+            strokes.lines.extend((first + 1..last).map(|end| [end - 1, end]));
+        } else {
+            strokes.points.extend(first..last);
+        }
+        Ok(())
+    }
+
     fn face(&mut self, rest: &str, number: usize) -> Result<(), Failure> {
-        let wild = |word: &str| {
-            corrupt(format!(
-                "{}, line {number}: the face corner '{word}' points to nothing ({} corners, {} texture coordinates, {} normals so far). Export it again",
-                self.name,
-                self.positions.len(),
-                self.uvs.len(),
-                self.normals.len()
-            ))
-        };
         let mut corners: Vec<[Option<u32>; 3]> = Vec::new();
         for word in rest.split_whitespace().take_while(|word| !word.starts_with('#')) {
             let mut parts = word.split('/');
             let mut next = |count: usize| index(parts.next(), count);
-            let position = next(self.positions.len()).ok_or_else(|| wild(word))?;
-            let uv = next(self.uvs.len()).ok_or_else(|| wild(word))?;
-            let normal = next(self.normals.len()).ok_or_else(|| wild(word))?;
+            let position = next(self.positions.len()).ok_or_else(|| self.wild(word, number))?;
+            let uv = next(self.uvs.len()).ok_or_else(|| self.wild(word, number))?;
+            let normal = next(self.normals.len()).ok_or_else(|| self.wild(word, number))?;
             if position.is_none() || corners.len() >= bounds::POLYGON_CORNERS {
-                return Err(wild(word));
+                return Err(self.wild(word, number));
             }
             corners.push([position, uv, normal]);
         }
@@ -400,7 +449,7 @@ impl<'a> Reader<'a> {
         if self.others > 0 {
             self.warnings.push(warning(
                 Reason::InputUnsupported,
-                format!("{}: {} lines, points or curves are not drawn", self.name, self.others),
+                format!("{}: {} curves or surfaces are not drawn", self.name, self.others),
             ));
         }
         self.warnings.extend(mended.warnings(self.name));
@@ -411,7 +460,18 @@ impl<'a> Reader<'a> {
             "objects": self.objects.iter().take(64).collect::<Vec<_>>(),
             "material_libraries": self.libraries,
         });
-        let scene = Scene { parts, materials: self.scene_materials, textures: self.textures.list };
+        let mut scene =
+            Scene { parts, materials: self.scene_materials, textures: self.textures.list };
+        let mut strokes: Vec<Strokes> = self.strokes.into_values().collect();
+        strokes.sort_by_key(|one| one.material);
+        // A file of nothing but corners is a cloud.
+        if scene.parts.is_empty() && strokes.is_empty() {
+            let linear = |color: Vec3| Vec3::from(color.to_array().map(linear)).extend(1.0);
+            let colors = self.colors.iter().map(|color| color.map(linear)).collect();
+            strokes.push(Strokes::cloud(self.positions, colors));
+        }
+        let drawn = strokes::add(&mut scene, &strokes, &mut self.budget, self.name)?;
+        self.warnings.extend(drawn);
         Ok(LoadedScene { scene, warnings: self.warnings, facts })
     }
 }

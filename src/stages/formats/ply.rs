@@ -2,8 +2,8 @@
 
 use super::mesh::{Budget, complete, linear};
 use super::ply_header::{self, Element, Encoding, Header, Number, Property};
+use super::strokes::{self, Strokes};
 use super::{LoadedScene, bounds, corrupt, polygon, truncated, unsupported};
-use crate::model::Reason;
 use crate::preview::Scene;
 use crate::preview::scene::{Material, Part};
 use crate::protocol::work::Failure;
@@ -14,7 +14,7 @@ use serde_json::json;
 /// Decodes a PLY file. Its up axis is not stated and stays as it is.
 pub fn read(bytes: &[u8], name: &str, reporter: &dyn Reporter) -> Result<LoadedScene, Failure> {
     let header = ply_header::read(bytes, name)?;
-    refuse_points(&header, name)?;
+    let is_cloud = is_cloud(&header, name)?;
     let body = bytes.get(header.body_at..).unwrap_or_default();
     let mut body = Body { rest: body, encoding: header.encoding, at: header.body_at, name };
     let mut part = Part { name: "mesh".to_owned(), ..Part::default() };
@@ -42,6 +42,7 @@ pub fn read(bytes: &[u8], name: &str, reporter: &dyn Reporter) -> Result<LoadedS
         reporter.progress(60.0, &element.name);
     }
     budget.take(if part.normals.is_empty() { part.indices.len() } else { 0 }, 0, name)?;
+    let points = if is_cloud { std::mem::take(&mut part) } else { Part::default() };
     let mended = complete(&mut part, name)?;
     let encoding = match header.encoding {
         Encoding::Ascii => "text",
@@ -53,33 +54,36 @@ pub fn read(bytes: &[u8], name: &str, reporter: &dyn Reporter) -> Result<LoadedS
         .iter()
         .map(|element| json!({ "name": element.name, "count": element.count }))
         .collect();
-    let scene =
+    let mut scene =
         Scene { parts: vec![part], materials: vec![Material::default()], textures: Vec::new() };
+    let mut warnings = mended.warnings(name);
+    if is_cloud {
+        let points = Strokes::cloud(points.positions, Some(points.colors));
+        warnings.extend(strokes::add(&mut scene, &[points], &mut budget, name)?);
+    }
     let facts = json!({ "format": "PLY", "encoding": encoding, "elements": elements });
-    Ok(LoadedScene { scene, warnings: mended.warnings(name), facts })
+    Ok(LoadedScene { scene, warnings, facts })
 }
 
-/// Point clouds and splats have no faces.
-fn refuse_points(header: &Header, name: &str) -> Result<(), Failure> {
+/// Whether the file is a cloud of points: it has no faces. Strips and splats are refused.
+fn is_cloud(header: &Header, name: &str) -> Result<bool, Failure> {
     let element = |name: &str| header.elements.iter().find(|element| element.name == name);
     if element("face").is_some_and(|faces| faces.count > 0) {
-        return Ok(());
+        return Ok(false);
     }
     if element("tristrips").is_some() {
         return Err(unsupported(format!(
             "{name} has triangle strips, which cannot be read. Export it with faces"
         )));
     }
-    let points = element("vertex").map_or(0, |vertices| vertices.count);
-    let what = if element("vertex").is_some_and(|vertices| vertices.find(&["f_dc_0"]).is_some()) {
-        "Gaussian splats"
-    } else {
-        "points"
-    };
-    Err(Failure::new(
-        Reason::InputNothingToDraw,
-        format!("{name} has {points} {what} and no faces. Export it as a mesh"),
-    ))
+    let splats = element("vertex").filter(|vertices| vertices.find(&["f_dc_0"]).is_some());
+    if let Some(splats) = splats {
+        return Err(unsupported(format!(
+            "{name} has {} Gaussian splats, which cannot be drawn. Export it as a mesh",
+            splats.count
+        )));
+    }
+    Ok(true)
 }
 
 /// Which property of a vertex is which.

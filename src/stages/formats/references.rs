@@ -1,6 +1,6 @@
 //! Finds the side files that an asset's main file names, and keeps them inside its folder.
 
-use super::{bounds, corrupt, gltf, mtl, read_bounded, sniff};
+use super::{bounds, corrupt, fbx, gltf, mtl, read_bounded, sniff};
 use crate::model::{Reason, limits};
 use crate::protocol::submit::{MissingFile, MissingWhy};
 use crate::protocol::work::Failure;
@@ -207,6 +207,13 @@ fn scan(path: &Path, root: &SideRoot) -> io::Result<SideFiles> {
         Some(sniff::Format::Glb | sniff::Format::Gltf) => {
             for uri in gltf::uris(path)? {
                 scan.take(&uri, root.find(&uri));
+            }
+        }
+        Some(sniff::Format::Fbx) => {
+            let mut bytes = Vec::new();
+            File::open(path)?.take(bounds::MESH_FILE_BYTES).read_to_end(&mut bytes)?;
+            for (written, lookup) in fbx::names::scan(&bytes, &super::file_name(path), root) {
+                scan.take(&written, lookup);
             }
         }
         _ => {}

@@ -23,6 +23,8 @@ pub enum Format {
     StlAscii,
     /// Stanford PLY.
     Ply,
+    /// FBX, binary or text.
+    Fbx,
     /// PNG.
     Png,
     /// JPEG.
@@ -37,13 +39,14 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Glb,
         Self::Gltf,
         Self::Obj,
         Self::StlBinary,
         Self::StlAscii,
         Self::Ply,
+        Self::Fbx,
         Self::Png,
         Self::Jpeg,
         Self::Tiff,
@@ -54,9 +57,13 @@ impl Format {
     /// What an asset of this format is; a set of numbered pictures is a sequence instead.
     pub const fn kind(self) -> AssetKind {
         match self {
-            Self::Glb | Self::Gltf | Self::Obj | Self::StlBinary | Self::StlAscii | Self::Ply => {
-                AssetKind::Mesh
-            }
+            Self::Glb
+            | Self::Gltf
+            | Self::Obj
+            | Self::StlBinary
+            | Self::StlAscii
+            | Self::Ply
+            | Self::Fbx => AssetKind::Mesh,
             Self::Png | Self::Jpeg | Self::Tiff | Self::Exr | Self::Hdr => AssetKind::Image,
         }
     }
@@ -70,6 +77,7 @@ impl Format {
             Self::StlBinary => "binary STL",
             Self::StlAscii => "text STL",
             Self::Ply => "PLY",
+            Self::Fbx => "FBX",
             Self::Png => "PNG",
             Self::Jpeg => "JPEG",
             Self::Tiff => "TIFF",
@@ -86,6 +94,7 @@ impl Format {
             Self::Obj => &["obj"],
             Self::StlBinary | Self::StlAscii => &["stl"],
             Self::Ply => &["ply"],
+            Self::Fbx => &["fbx"],
             Self::Png => &["png"],
             Self::Jpeg => &["jpg", "jpeg", "jpe", "jfif"],
             Self::Tiff => &["tif", "tiff"],
@@ -107,6 +116,8 @@ impl Format {
             Self::Obj => "model/obj",
             Self::StlBinary | Self::StlAscii => "model/stl",
             Self::Ply => "model/ply",
+            // The owner of the format has registered no type.
+            Self::Fbx => "application/octet-stream",
             Self::Png => "image/png",
             Self::Jpeg => "image/jpeg",
             Self::Tiff => "image/tiff",
@@ -203,7 +214,7 @@ pub fn sniff(head: &[u8], size_bytes: u64, named: Option<Format>) -> Option<Form
 }
 
 fn by_magic(head: &[u8]) -> Option<Format> {
-    const MAGIC: [(&[u8], Format); 12] = [
+    const MAGIC: [(&[u8], Format); 14] = [
         (b"glTF", Format::Glb),
         (b"\x89PNG\r\n\x1a\n", Format::Png),
         (&[0xff, 0xd8, 0xff], Format::Jpeg),
@@ -216,6 +227,8 @@ fn by_magic(head: &[u8]) -> Option<Format> {
         (b"#?RGBE", Format::Hdr),
         (b"ply\n", Format::Ply),
         (b"ply\r", Format::Ply),
+        (b"Kaydara FBX Binary", Format::Fbx),
+        (b"; FBX", Format::Fbx),
     ];
     MAGIC.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, format)| *format)
 }
@@ -236,6 +249,9 @@ fn by_text(head: &[u8], named: Option<Format>) -> Option<Format> {
     if text.starts_with('{') {
         let is_gltf = text.contains("\"asset\"") || named == Some(Format::Gltf);
         return is_gltf.then_some(Format::Gltf);
+    }
+    if text.lines().take(64).any(|line| line.starts_with("FBXHeaderExtension:")) {
+        return Some(Format::Fbx);
     }
     let solid = text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("solid"));
     if solid && text.chars().nth(5).is_none_or(char::is_whitespace) {
@@ -289,11 +305,9 @@ fn is_text(head: &[u8]) -> bool {
 
 /// The name of a well-known format that cannot be read.
 pub fn foreign_name(head: &[u8]) -> Option<&'static str> {
-    const FOREIGN: [(usize, &[u8], &str); 23] = [
+    const FOREIGN: [(usize, &[u8], &str); 21] = [
         (0, b"\xff\xfe", "text in UTF-16 (save it as UTF-8)"),
         (0, b"\xfe\xff", "text in UTF-16 (save it as UTF-8)"),
-        (0, b"Kaydara FBX Binary", "an FBX file"),
-        (0, b"; FBX", "a text FBX file"),
         (0, b"BLENDER", "a Blender file"),
         (0, b"8BPS", "a Photoshop file"),
         (0, b"GIF8", "a GIF"),
@@ -343,6 +357,9 @@ mod tests {
             ("a.stl", stl(9, 184), Format::StlBinary),
             ("a.stl", b"solid\tname\nfacet normal 0 0 1\n".to_vec(), Format::StlAscii),
             ("a.ply", b"ply\r\nformat ascii 1.0\r\n".to_vec(), Format::Ply),
+            ("a.fbx", b"Kaydara FBX Binary  \0\x1a\0".to_vec(), Format::Fbx),
+            ("a.fbx", b"; FBX 7.4.0 project file\n".to_vec(), Format::Fbx),
+            ("a.FBX", b"; by hand\nFBXHeaderExtension:  {\n".to_vec(), Format::Fbx),
             ("a.PNG", b"\x89PNG\r\n\x1a\nrest".to_vec(), Format::Png),
             ("a.jpeg", vec![0xff, 0xd8, 0xff, 0xe0], Format::Jpeg),
             ("a.tif", b"MM\0\x2a".to_vec(), Format::Tiff),
@@ -365,7 +382,7 @@ mod tests {
             ("a.stl", b"ply\nformat", Reason::InputWrongSuffix, "PLY"),
             ("a.png", &[0; 64], Reason::InputCorrupt, "00 00 00"),
             ("a.stl", &[0; 256], Reason::InputCorrupt, "00 00"),
-            ("a.fbx", b"Kaydara FBX Binary  \0", Reason::InputUnsupported, "FBX"),
+            ("a.psd", b"8BPS\0\x01", Reason::InputUnsupported, "Photoshop"),
             ("a.txt", b"dear diary, v is for victory", Reason::InputUnsupported, "64 65"),
         ];
         for (name, bytes, reason, part) in cases {

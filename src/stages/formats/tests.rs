@@ -133,7 +133,7 @@ fn bad_gltf_files_have_the_right_reason() {
         (r#""byteLength":36}]"#, r#""byteLength":99}]"#, InputCorrupt, "view 0"),
         (r#""byteLength":36,"#, r#""byteLength":99,"#, InputTruncated, "99"),
         (r#""buffer":0"#, r#""buffer":1"#, InputCorrupt, "no buffer"),
-        (r#""mode":4"#, r#""mode":1"#, InputNothingToDraw, "nothing to draw"),
+        (r#""mesh":0"#, r#""mesh":null"#, InputNothingToDraw, "nothing to draw"),
         (r#""mode":4"#, r#""mode":4,"indices":0"#, InputCorrupt, "whole numbers"),
         (r#""mode":4"#, r#""mode":4,"material":0"#, InputCorrupt, "material 0"),
         (r#""version":"2.0""#, r#""version":"1.0""#, InputUnsupported, "1.0"),
@@ -231,14 +231,16 @@ fn obj_reads_what_exporters_write() {
     let path = put(&folder, "a.obj", text.as_bytes());
     let loaded = load_scene(&path, folder.path(), &Quiet).expect("reads");
     let part = &loaded.scene.parts[0];
-    assert_eq!(loaded.scene.triangles(), 2);
+    assert_eq!(part.indices.len(), 2 * 3);
     assert_eq!(part.normals, [Vec3::Z; 6]);
     assert_eq!(part.uvs[0], Vec2::new(0.5, 0.5));
     let material = &loaded.scene.materials[part.material];
     assert_eq!(material.base_color, Vec4::new(1.0, 1.0, 1.0, 0.5));
     assert_eq!(material.alpha, AlphaMode::Blend);
     assert_eq!(loaded.scene.textures[0].rgba, [9, 8, 7, 255]);
-    assert!(loaded.warnings[0].message.contains("1 lines"), "{:?}", loaded.warnings);
+    assert_eq!(loaded.warnings, []);
+    // Two triangles, and the line as a bar of six.
+    assert_eq!(loaded.scene.parts[1].indices.len(), 6 * 3);
 }
 
 #[test]
@@ -279,6 +281,25 @@ fn ply_reads_every_encoding() {
 }
 
 #[test]
+fn points_and_lines_are_drawn_in_every_format() {
+    let ply = "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n0 0 0 255 0 0\n1 0 0 0 0 255\n";
+    let cases = [
+        ("cloud.ply", ply, 2 * 8),
+        ("cloud.obj", "v 0 0 0 1 0 0\nv 1 0 0 0 0 1\n", 2 * 8),
+        ("points.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\np 1 2\n", 2 * 8),
+        ("line.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nl 1/1 2/1 -1\n", 2 * 6),
+    ];
+    for (name, text, triangles) in cases {
+        let loaded = load(name, text.as_bytes()).expect(name);
+        assert_eq!(loaded.scene.triangles(), triangles, "{name}");
+        assert_eq!(loaded.warnings, [], "{name}");
+        if name.starts_with("cloud") {
+            assert_eq!(loaded.scene.parts[0].colors[0], Vec4::new(1.0, 0.0, 0.0, 1.0), "{name}");
+        }
+    }
+}
+
+#[test]
 fn bad_meshes_have_the_right_reason() {
     let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n";
     let faces =
@@ -293,16 +314,21 @@ fn bad_meshes_have_the_right_reason() {
         ("bad.stl", b"solid a\nvertex 0 x 0\n".to_vec(), Reason::InputCorrupt),
         ("empty.stl", stl(0), Reason::InputNothingToDraw),
         ("nan.obj", b"v nan 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n".to_vec(), Reason::InputNothingToDraw),
-        ("points.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\n".to_vec(), Reason::InputNothingToDraw),
+        (
+            "material.obj",
+            b"# made by hand\n\nusemtl x\nv nan 0 0\n".to_vec(),
+            Reason::InputNothingToDraw,
+        ),
         ("wild.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n".to_vec(), Reason::InputCorrupt),
         ("zero.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 0 1 2\n".to_vec(), Reason::InputCorrupt),
         ("word.obj", b"v 0 0 0\nv 1 0 zero\n".to_vec(), Reason::InputCorrupt),
         ("lib.obj", b"mtllib gone.mtl\nv 0 0 0\n".to_vec(), Reason::ReferenceMissing),
         ("up.obj", b"mtllib ../up.mtl\nv 0 0 0\n".to_vec(), Reason::ReferenceOutside),
         (
-            "cloud.ply",
-            format!("{ply}end_header\n0 0 0\n1 0 0\n0 1 0\n").into_bytes(),
-            Reason::InputNothingToDraw,
+            "splats.ply",
+            format!("{ply}property float f_dc_0\nend_header\n0 0 0 1\n1 0 0 1\n0 1 0 1\n")
+                .into_bytes(),
+            Reason::InputUnsupported,
         ),
         ("wild.ply", format!("{ply}{faces}3 0 1 -1\n").into_bytes(), Reason::InputCorrupt),
         (

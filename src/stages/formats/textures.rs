@@ -1,9 +1,11 @@
 //! Decodes the textures of meshes, within one budget of bytes.
 
-use super::{bounds, images, sniff, too_large};
-use crate::preview::scene::{Texture, Wrap};
+use super::{bounds, images, sniff, too_large, warning};
+use crate::model::Reason;
+use crate::preview::scene::{Material, Texture, Wrap};
 use crate::preview::{DecodedImage, Picture};
-use crate::protocol::work::Failure;
+use crate::protocol::work::{Failure, Warning};
+use glam::Vec3;
 
 /// The textures of one scene and how many bytes they take.
 #[derive(Debug, Default)]
@@ -72,4 +74,31 @@ fn byte(value: f32) -> u8 {
 fn encoded(value: f32) -> u8 {
     let value = value.clamp(0.0, 1.0);
     byte(if value <= 0.003_130_8 { value * 12.92 } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 })
+}
+
+/// The warning for a texture that is missing or cannot be read. What must not be passed over in
+/// silence stays a failure: a place outside the asset's folder, and too much memory.
+pub(super) fn left_out(failure: Failure, what: &str) -> Result<Warning, Failure> {
+    if matches!(failure.reason, Reason::ReferenceOutside | Reason::InputTooLarge) {
+        return Err(failure);
+    }
+    let message = failure.message;
+    Ok(warning(failure.reason, format!("{what} is not drawn: {message}")))
+}
+
+/// What a material looks like without the textures that it should have: grey instead of white, not
+/// a mirror, and dark instead of glowing.
+pub(super) fn without_textures(material: &mut Material, base: bool, rough: bool, glow: bool) {
+    let clay = Material::default();
+    if base && material.base_color_texture.is_none() {
+        let grey = clay.base_color.truncate() * material.base_color.truncate();
+        material.base_color = grey.extend(material.base_color.w);
+    }
+    if rough && material.metallic_roughness_texture.is_none() {
+        material.metallic = clay.metallic;
+        material.roughness = clay.roughness;
+    }
+    if glow && material.emissive_texture.is_none() {
+        material.emissive = Vec3::ZERO;
+    }
 }

@@ -5,13 +5,39 @@ use crate::stages::formats::{bounds, corrupt, truncated, unsupported};
 use gltf::json::Root;
 use serde_json::Value;
 
-/// Extensions that a file may require.
-const KNOWN: [&str; 4] = [
+/// Extensions that a file may require: they are drawn, or what is not drawn is warned of and the
+/// shape stays right.
+const KNOWN: [&str; 26] = [
+    "EXT_meshopt_compression",
+    "EXT_texture_avif",
+    "EXT_texture_webp",
+    "KHR_animation_pointer",
+    "KHR_lights_punctual",
+    "KHR_materials_anisotropy",
+    "KHR_materials_clearcoat",
+    "KHR_materials_diffuse_transmission",
+    "KHR_materials_dispersion",
     "KHR_materials_emissive_strength",
+    "KHR_materials_ior",
+    "KHR_materials_iridescence",
+    "KHR_materials_pbrSpecularGlossiness",
+    "KHR_materials_sheen",
+    "KHR_materials_specular",
+    "KHR_materials_transmission",
     "KHR_materials_unlit",
+    "KHR_materials_variants",
+    "KHR_materials_volume",
     "KHR_mesh_quantization",
+    "KHR_meshopt_compression",
+    "KHR_technique_webgl",
+    "KHR_techniques_webgl",
+    "KHR_texture_basisu",
     "KHR_texture_transform",
+    "MSFT_texture_dds",
 ];
+
+/// Meshes that only a library of its own decodes.
+pub(super) const DRACO: &str = "KHR_draco_mesh_compression";
 
 /// The two halves of a GLB, or the JSON of a .gltf.
 #[derive(Debug)]
@@ -94,7 +120,6 @@ pub(super) fn parse(json: &[u8], name: &str) -> Result<Root, Failure> {
             scene.entry("nodes").or_insert_with(|| Value::Array(Vec::new()));
         }
     }
-    check_textures(&value, name)?;
     serde_json::from_value(value).map_err(|error| {
         corrupt(format!("{name} is not the JSON of a glTF 2.0: {error}. Export it again"))
     })
@@ -119,30 +144,18 @@ fn check_required(value: &Value, name: &str) -> Result<(), Failure> {
     if unknown.is_empty() {
         return Ok(());
     }
+    if unknown.contains(&DRACO) {
+        return Err(draco(name));
+    }
     Err(unsupported(format!(
-        "{name} needs {}, which cannot be read. Export it without compression or special extensions",
+        "{name} needs {}, which cannot be read. Export it without that",
         unknown.join(", ")
     )))
 }
 
-/// A texture whose only source is in an extension (Basis, WebP) cannot be drawn.
-fn check_textures(value: &Value, name: &str) -> Result<(), Failure> {
-    let textures = value.get("textures").and_then(Value::as_array);
-    for (index, texture) in textures.into_iter().flatten().enumerate() {
-        if texture.get("source").is_some() {
-            continue;
-        }
-        let extensions = texture.get("extensions").and_then(Value::as_object);
-        let names: Vec<&str> =
-            extensions.into_iter().flat_map(|map| map.keys()).map(String::as_str).collect();
-        return Err(if names.is_empty() {
-            corrupt(format!("{name}: texture {index} has no image. Export it again"))
-        } else {
-            unsupported(format!(
-                "{name}: texture {index} has an image only through {}, which cannot be read. Export it with PNG or JPEG",
-                names.join(", ")
-            ))
-        });
-    }
-    Ok(())
+/// The refusal of a mesh that only Draco can decode.
+pub(super) fn draco(name: &str) -> Failure {
+    unsupported(format!(
+        "{name} has meshes compressed by Draco ({DRACO}), which cannot be read. Export it without Draco, or with meshopt compression instead"
+    ))
 }

@@ -1,5 +1,6 @@
 //! Buffers, views and accessors of a glTF, every range checked.
 
+use super::unpack;
 use crate::protocol::work::Failure;
 use crate::stages::formats::references::{self, SideRoot};
 use crate::stages::formats::{bounds, corrupt, too_large, truncated};
@@ -7,16 +8,19 @@ use gltf::json::accessor::{ComponentType, Type};
 use gltf::json::validation::Checked;
 use gltf::json::{Accessor, Root};
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// The document with its bytes.
 pub(super) struct Data<'a> {
     pub root: &'a Root,
     pub name: &'a str,
     buffers: Vec<Cow<'a, [u8]>>,
+    /// Decompressed views, by their index.
+    unpacked: HashMap<usize, Vec<u8>>,
 }
 
 impl<'a> Data<'a> {
-    /// Loads all buffers.
+    /// Loads all buffers and decompresses the views that are compressed.
     pub(super) fn load(
         root: &'a Root,
         binary: Option<&'a [u8]>,
@@ -27,6 +31,11 @@ impl<'a> Data<'a> {
         for (index, buffer) in root.buffers.iter().enumerate() {
             let bytes = match (&buffer.uri, binary) {
                 (Some(uri), _) => Cow::Owned(resource(uri, sides, "the data", name)?),
+                // Stands for the decompressed form of others; its views have data of their own.
+                (None, _) if unpack::is_placeholder(buffer) => {
+                    buffers.push(Cow::Borrowed(&[][..]));
+                    continue;
+                }
                 (None, Some(binary)) if index == 0 => Cow::Borrowed(binary),
                 (None, _) => {
                     return Err(corrupt(format!(
@@ -44,7 +53,8 @@ impl<'a> Data<'a> {
             }
             buffers.push(bytes);
         }
-        Ok(Self { root, name, buffers })
+        let unpacked = unpack::views(root, &buffers, name)?;
+        Ok(Self { root, name, buffers, unpacked })
     }
 
     fn bad(&self, accessor: usize, what: &str) -> Failure {
@@ -57,6 +67,10 @@ impl<'a> Data<'a> {
             corrupt(format!("{}: buffer view {index} {what}. Export it again", self.name))
         };
         let view = self.root.buffer_views.get(index).ok_or_else(|| bad("does not exist"))?;
+        let stride = view.byte_stride.map(|stride| stride.0);
+        if let Some(bytes) = self.unpacked.get(&index) {
+            return Ok((bytes, stride));
+        }
         let buffer = self.buffers.get(view.buffer.value()).ok_or_else(|| bad("has no buffer"))?;
         let start = view.byte_offset.map_or(0, |offset| offset.0);
         let end = start.checked_add(view.byte_length.0);
@@ -69,7 +83,7 @@ impl<'a> Data<'a> {
                 buffer.len()
             ))
         })?;
-        Ok((bytes, view.byte_stride.map(|stride| stride.0)))
+        Ok((bytes, stride))
     }
 
     /// How many elements an accessor has, bounded by its view, so that it may be allocated.
@@ -85,6 +99,12 @@ impl<'a> Data<'a> {
                 format!("{}: accessor {index} has {count} elements; {most} at most fit", self.name);
             if count > bounds::INDICES as u64 { too_large(message) } else { corrupt(message) }
         })
+    }
+
+    /// Whether an accessor has values of its own, and not zeros alone.
+    pub(super) fn has_values(&self, index: usize) -> bool {
+        let accessor = self.root.accessors.get(index);
+        accessor.is_some_and(|one| one.buffer_view.is_some() || one.sparse.is_some())
     }
 
     fn accessor(&self, index: usize) -> Result<&Accessor, Failure> {
@@ -106,13 +126,27 @@ impl<'a> Data<'a> {
 
     /// All elements as floats, `N` components each; integers are scaled if the accessor says so.
     pub(super) fn floats<const N: usize>(&self, index: usize) -> Result<Vec<[f32; N]>, Failure> {
+        let normalized = self.accessor(index)?.normalized;
+        self.numbers(index, normalized)
+    }
+
+    /// As [`Self::floats`] for what lies in 0 to 1: integers are scaled always, since some
+    /// exporters forget to say so.
+    pub(super) fn fractions<const N: usize>(&self, index: usize) -> Result<Vec<[f32; N]>, Failure> {
+        self.numbers(index, true)
+    }
+
+    fn numbers<const N: usize>(
+        &self,
+        index: usize,
+        normalized: bool,
+    ) -> Result<Vec<[f32; N]>, Failure> {
         let (component, kind) = self.types(index)?;
         if kind.multiplicity() != N {
             return Err(
                 self.bad(index, &format!("has {} components, not {N}", kind.multiplicity()))
             );
         }
-        let normalized = self.accessor(index)?.normalized;
         let mut all = vec![[0.0; N]; self.count(index)?];
         self.each(index, component, N, |at, bytes| {
             if let Some(element) = all.get_mut(at) {
@@ -174,6 +208,17 @@ impl<'a> Data<'a> {
                 ));
             }
         }
+        self.sparse(index, size, take)
+    }
+
+    /// The elements that a sparse accessor puts in place of others; their places must rise.
+    fn sparse(
+        &self,
+        index: usize,
+        size: usize,
+        mut take: impl FnMut(usize, &[u8]),
+    ) -> Result<(), Failure> {
+        let accessor = self.accessor(index)?;
         let Some(sparse) = &accessor.sparse else { return Ok(()) };
         let Checked::Valid(kind) = sparse.indices.component_type else {
             return Err(self.bad(index, "has sparse indices of an unknown type"));
@@ -183,9 +228,20 @@ impl<'a> Data<'a> {
         let places = elements(places, sparse.indices.byte_offset.0, kind.0.size(), kind.0.size());
         let values = elements(values, sparse.values.byte_offset.0, size, size);
         let count = usize::try_from(sparse.count.0).unwrap_or(usize::MAX);
-        let mut found = 0;
+        let (mut found, mut least) = (0, 0);
         for (place, value) in places.zip(values).take(count) {
-            take(whole_number(place) as usize, value);
+            let place = whole_number(place) as usize;
+            if place < least || place as u64 >= accessor.count.0 {
+                return Err(self.bad(
+                    index,
+                    &format!(
+                        "puts a sparse value at {place}: places must rise and be less than {}",
+                        accessor.count.0
+                    ),
+                ));
+            }
+            least = place + 1;
+            take(place, value);
             found += 1;
         }
         if found < count {

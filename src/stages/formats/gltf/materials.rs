@@ -1,18 +1,22 @@
-//! Materials and textures of a glTF.
+//! Materials of a glTF.
 
-use super::data::{Data, resource};
+use super::data::Data;
+use super::pictures::Pictures;
 use crate::model::Reason;
-use crate::preview::scene::{AlphaMode, Material, Wrap};
-use crate::protocol::work::{Failure, Warning};
+use crate::preview::scene::{AlphaMode, Material};
+use crate::protocol::work::Failure;
 use crate::stages::formats::references::SideRoot;
-use crate::stages::formats::textures::Textures;
+use crate::stages::formats::textures::without_textures;
 use crate::stages::formats::{corrupt, warning};
 use glam::{Vec2, Vec3, Vec4};
 use gltf::json;
 use gltf::json::extensions::texture::TextureTransform;
-use gltf::json::texture::{MagFilter, WrappingMode};
 use gltf::json::validation::Checked;
-use std::collections::HashMap;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+const TRANSFORM: &str = "KHR_texture_transform";
+const SPECULAR: &str = "KHR_materials_pbrSpecularGlossiness";
 
 /// A material and which texture coordinates it wants.
 pub(super) struct Look {
@@ -34,43 +38,89 @@ impl Look {
 }
 
 /// One use of a texture by a material.
-struct Slot<'a> {
+#[derive(Clone)]
+struct Slot {
     index: usize,
     uv_set: u32,
-    transform: Option<&'a TextureTransform>,
+    transform: Option<TextureTransform>,
 }
 
-impl<'a> Slot<'a> {
-    fn of(info: &'a json::texture::Info) -> Self {
-        let transform = info.extensions.as_ref().and_then(|all| all.texture_transform.as_ref());
-        let uv_set = transform.and_then(|transform| transform.tex_coord).unwrap_or(info.tex_coord);
-        Self { index: info.index.value(), uv_set, transform }
+impl Slot {
+    fn of(info: &json::texture::Info) -> Self {
+        let transform = info.extensions.as_ref().and_then(|all| all.texture_transform.clone());
+        Self::at(info.index.value(), info.tex_coord, transform)
     }
 
-    fn same_place(&self, other: &Slot<'_>) -> bool {
-        let parts = |transform: Option<&TextureTransform>| {
-            let transform = transform.cloned().unwrap_or_default();
+    fn at(index: usize, tex_coord: u32, transform: Option<TextureTransform>) -> Self {
+        let stated = transform.as_ref().and_then(|transform| transform.tex_coord);
+        Self { index, uv_set: stated.unwrap_or(tex_coord), transform }
+    }
+
+    fn same_place(&self, other: &Self) -> bool {
+        let parts = |transform: &Option<TextureTransform>| {
+            let transform = transform.clone().unwrap_or_default();
             (transform.offset.0, transform.rotation.0, transform.scale.0)
         };
-        self.uv_set == other.uv_set && parts(self.transform) == parts(other.transform)
+        self.uv_set == other.uv_set && parts(&self.transform) == parts(&other.transform)
     }
 }
 
-/// Reads materials, decoding each texture once.
+/// The typed form knows the transform of some textures only.
+fn transform_in(others: Option<&Map<String, Value>>) -> Option<TextureTransform> {
+    serde_json::from_value(others?.get(TRANSFORM)?.clone()).ok()
+}
+
+/// What a material says, from whichever of its models.
+struct Said {
+    base_color: Vec4,
+    metallic: f32,
+    roughness: f32,
+    slots: Slots,
+    /// It has a texture that the farm's model has no place for.
+    loses_texture: bool,
+}
+
+/// The textures of a material.
+struct Slots {
+    base: Option<Slot>,
+    rough: Option<Slot>,
+    normal: Option<Slot>,
+    occlusion: Option<Slot>,
+    emissive: Option<Slot>,
+}
+
+/// `KHR_materials_pbrSpecularGlossiness`, as far as it has a like in the other model.
+#[derive(Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Specular {
+    diffuse_factor: [f32; 4],
+    diffuse_texture: Option<json::texture::Info>,
+    glossiness_factor: f32,
+    #[serde(rename = "specularGlossinessTexture")]
+    shine_texture: Option<Value>,
+}
+
+impl Default for Specular {
+    fn default() -> Self {
+        Self {
+            diffuse_factor: [1.0; 4],
+            diffuse_texture: None,
+            glossiness_factor: 1.0,
+            shine_texture: None,
+        }
+    }
+}
+
+/// Reads materials.
 pub(super) struct Materials<'a> {
     data: &'a Data<'a>,
-    sides: &'a SideRoot,
-    /// Decoded so far.
-    pub textures: Textures,
-    at: HashMap<usize, usize>,
-    /// What is not drawn.
-    pub warnings: Vec<Warning>,
+    /// Their textures.
+    pub pictures: Pictures<'a>,
 }
 
 impl<'a> Materials<'a> {
     pub(super) fn new(data: &'a Data<'a>, sides: &'a SideRoot) -> Self {
-        let (textures, at) = (Textures::default(), HashMap::new());
-        Self { data, sides, textures, at, warnings: Vec::new() }
+        Self { data, pictures: Pictures::new(data, sides) }
     }
 
     /// The material with this index.
@@ -79,103 +129,114 @@ impl<'a> Materials<'a> {
         let from = data.root.materials.get(index).ok_or_else(|| {
             corrupt(format!("{}: material {index} does not exist. Export it again", data.name))
         })?;
-        let pbr = &from.pbr_metallic_roughness;
-        let base = pbr.base_color_texture.as_ref().map(Slot::of);
-        let rough = pbr.metallic_roughness_texture.as_ref().map(Slot::of);
-        let emissive = from.emissive_texture.as_ref().map(Slot::of);
-        // The typed form drops the extensions of these two.
-        let normal = from.normal_texture.as_ref();
-        let normal_slot =
-            normal.map(|n| Slot { index: n.index.value(), uv_set: n.tex_coord, transform: None });
-        let occlusion = from.occlusion_texture.as_ref();
-        let occlusion_slot = occlusion.map(|o| Slot {
-            index: o.index.value(),
-            uv_set: o.tex_coord,
-            transform: None,
-        });
         let name = from.name.clone().unwrap_or_else(|| format!("material {index}"));
-        let slots = [&base, &rough, &emissive, &normal_slot, &occlusion_slot];
-        let main = slots.into_iter().flatten().next();
-        let differs = |slot: &&Slot<'_>| main.is_some_and(|main| !main.same_place(slot));
-        if [&base, &rough, &emissive].into_iter().flatten().any(|slot| differs(&slot)) {
-            self.warnings.push(warning(
+        let mut said = said(from);
+        if said.loses_texture {
+            self.pictures.warnings.push(warning(
                 Reason::InputUnsupported,
-                format!("material '{name}': its textures use different coordinates; the first one's are drawn"),
+                format!("material '{name}': its specular and glossiness texture is not drawn"),
             ));
         }
-        let (uv_set, transform) =
-            main.map_or((0, None), |main| (main.uv_set, main.transform.cloned()));
+        let main = self.one_place(&mut said.slots, &name);
         let extensions = from.extensions.as_ref();
         let strength = extensions
             .and_then(|all| all.emissive_strength.as_ref())
             .map_or(1.0, |strength| strength.emissive_strength.0);
-        let material = Material {
-            base_color: finite4(Vec4::from(pbr.base_color_factor.0)),
-            base_color_texture: self.slot(base.as_ref())?,
-            metallic: unit(pbr.metallic_factor.0),
-            roughness: unit(pbr.roughness_factor.0),
-            metallic_roughness_texture: self.slot(rough.as_ref())?,
-            normal_texture: self.slot(normal_slot.as_ref())?,
-            normal_scale: normal.map_or(1.0, |normal| normal.scale),
-            occlusion_texture: self.slot(occlusion_slot.as_ref())?,
+        let slots = said.slots;
+        let (has_base, has_rough, has_glow) =
+            (slots.base.is_some(), slots.rough.is_some(), slots.emissive.is_some());
+        let mut material = Material {
+            base_color: finite4(said.base_color),
+            base_color_texture: self.slot(slots.base)?,
+            metallic: unit(said.metallic),
+            roughness: unit(said.roughness),
+            metallic_roughness_texture: self.slot(slots.rough)?,
+            normal_texture: self.slot(slots.normal)?,
+            normal_scale: from.normal_texture.as_ref().map_or(1.0, |normal| normal.scale),
+            occlusion_texture: self.slot(slots.occlusion)?,
             emissive: finite3(Vec3::from(from.emissive_factor.0) * strength),
-            emissive_texture: self.slot(emissive.as_ref())?,
+            emissive_texture: self.slot(slots.emissive)?,
             alpha: alpha(from),
             double_sided: from.double_sided,
             unlit: extensions.is_some_and(|all| all.unlit.is_some()),
             name,
         };
+        without_textures(&mut material, has_base, has_rough, has_glow);
+        let (uv_set, transform) = main.map_or((0, None), |main| (main.uv_set, main.transform));
         Ok(Look { material, uv_set, transform })
     }
 
-    fn slot(&mut self, slot: Option<&Slot<'_>>) -> Result<Option<usize>, Failure> {
-        slot.map(|slot| self.texture(slot.index)).transpose()
-    }
-
-    fn texture(&mut self, index: usize) -> Result<usize, Failure> {
-        if let Some(known) = self.at.get(&index) {
-            return Ok(*known);
+    /// Parts have one set of texture coordinates: textures that want another are left out.
+    fn one_place(&mut self, slots: &mut Slots, name: &str) -> Option<Slot> {
+        let all = [
+            (&mut slots.base, "base colour"),
+            (&mut slots.rough, "metal and roughness"),
+            (&mut slots.normal, "normal"),
+            (&mut slots.emissive, "emissive"),
+            (&mut slots.occlusion, "occlusion"),
+        ];
+        let mut main: Option<(Slot, &str)> = None;
+        for (slot, what) in all {
+            let Some(found) = slot.clone() else { continue };
+            match &main {
+                None => main = Some((found, what)),
+                Some((first, _)) if first.same_place(&found) => {}
+                Some((_, first)) => {
+                    *slot = None;
+                    self.pictures.warnings.push(warning(
+                        Reason::InputUnsupported,
+                        format!(
+                            "material '{name}': its {what} texture lies at other coordinates than its {first} texture and is not drawn"
+                        ),
+                    ));
+                }
+            }
         }
-        let (root, name) = (self.data.root, self.data.name);
-        let bad = |what: &str| corrupt(format!("{name}: texture {index} {what}. Export it again"));
-        let texture = root.textures.get(index).ok_or_else(|| bad("does not exist"))?;
-        let image = root.images.get(texture.source.value()).ok_or_else(|| bad("has no image"))?;
-        let label = image.name.clone().or_else(|| short_uri(image.uri.as_deref()));
-        let label = label.unwrap_or_else(|| format!("image {}", texture.source.value()));
-        let loaded;
-        let bytes = match (&image.uri, image.buffer_view) {
-            (Some(uri), _) => {
-                loaded = resource(uri, self.sides, "the texture", name)?;
-                loaded.as_slice()
-            }
-            (None, Some(view)) => self.data.view(view.value())?.0,
-            (None, None) => return Err(bad("has an image without data")),
-        };
-        let sampler = match texture.sampler {
-            Some(sampler) => {
-                Some(root.samplers.get(sampler.value()).ok_or_else(|| bad("has no sampler"))?)
-            }
-            None => None,
-        };
-        let wrap = sampler.map_or([Wrap::Repeat; 2], |s| [wrap(s.wrap_s), wrap(s.wrap_t)]);
-        let nearest =
-            sampler.is_some_and(|s| s.mag_filter == Some(Checked::Valid(MagFilter::Nearest)));
-        let known = self.textures.add(bytes, &label, wrap, nearest)?;
-        self.at.insert(index, known);
-        Ok(known)
+        main.map(|(slot, _)| slot)
+    }
+
+    fn slot(&mut self, slot: Option<Slot>) -> Result<Option<usize>, Failure> {
+        slot.map_or(Ok(None), |slot| self.pictures.texture(slot.index))
     }
 }
 
-fn short_uri(uri: Option<&str>) -> Option<String> {
-    uri.filter(|uri| !uri.starts_with("data:")).map(|uri| uri.chars().take(120).collect())
-}
-
-fn wrap(mode: Checked<WrappingMode>) -> Wrap {
-    match mode {
-        Checked::Valid(WrappingMode::ClampToEdge) => Wrap::Clamp,
-        Checked::Valid(WrappingMode::MirroredRepeat) => Wrap::Mirror,
-        _ => Wrap::Repeat,
+fn said(from: &json::Material) -> Said {
+    let pbr = &from.pbr_metallic_roughness;
+    let normal = from.normal_texture.as_ref().map(|normal| {
+        let transform = transform_in(normal.extensions.as_ref().map(|all| &all.others));
+        Slot::at(normal.index.value(), normal.tex_coord, transform)
+    });
+    let occlusion = from.occlusion_texture.as_ref().map(|occlusion| {
+        let transform = transform_in(occlusion.extensions.as_ref().map(|all| &all.others));
+        Slot::at(occlusion.index.value(), occlusion.tex_coord, transform)
+    });
+    let emissive = from.emissive_texture.as_ref().map(Slot::of);
+    let mut said = Said {
+        base_color: Vec4::from(pbr.base_color_factor.0),
+        metallic: pbr.metallic_factor.0,
+        roughness: pbr.roughness_factor.0,
+        slots: Slots {
+            base: pbr.base_color_texture.as_ref().map(Slot::of),
+            rough: pbr.metallic_roughness_texture.as_ref().map(Slot::of),
+            normal,
+            occlusion,
+            emissive,
+        },
+        loses_texture: false,
+    };
+    // Where the file has both models, the one that the farm draws is the better.
+    let is_stated = said.slots.base.is_some() || said.base_color != Vec4::ONE;
+    let written = from.extensions.as_ref().and_then(|all| all.others.get(SPECULAR));
+    let specular = written.and_then(|one| serde_json::from_value::<Specular>(one.clone()).ok());
+    if let (Some(specular), false) = (specular, is_stated) {
+        said.base_color = Vec4::from(specular.diffuse_factor);
+        said.metallic = 0.0;
+        said.roughness = 1.0 - specular.glossiness_factor;
+        said.slots.base = specular.diffuse_texture.as_ref().map(Slot::of);
+        said.slots.rough = None;
+        said.loses_texture = specular.shine_texture.is_some();
     }
+    said
 }
 
 fn alpha(from: &json::Material) -> AlphaMode {

@@ -5,12 +5,23 @@
 
 mod container;
 mod data;
+mod facts;
+#[cfg(test)]
+mod material_tests;
 mod materials;
+mod meshopt;
 mod nodes;
+mod pictures;
 mod primitives;
+mod skins;
+#[cfg(test)]
+mod tests;
+mod unpack;
+mod weights;
 
 use super::mesh::{Budget, Mended, complete};
 use super::references::{SideRoot, uri_path};
+use super::strokes::{self, Strokes};
 use super::{LoadedScene, bounds, corrupt, warning};
 use crate::model::Reason;
 use crate::preview::Scene;
@@ -25,7 +36,6 @@ use gltf::json::validation::Checked;
 use materials::{Look, Materials};
 use nodes::Placed;
 use primitives::{Outcome, Pose};
-use serde_json::json;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
@@ -52,14 +62,15 @@ pub fn read(
         scene: Scene::default(),
         budget: Budget::default(),
         mended: Mended::default(),
-        not_triangles: 0,
+        strokes: Vec::new(),
+        weights: weights::first_frame(&data)?,
     };
     for (at, (index, world)) in placed.nodes.iter().enumerate() {
         reader.node(*index, *world)?;
         let share = at as f32 / placed.nodes.len() as f32;
         reporter.progress(20.0 + 60.0 * share, "reading nodes");
     }
-    let (scene, mut warnings) = reader.finish();
+    let (scene, mut warnings) = reader.finish()?;
     if container.trailing > 0 {
         warnings.push(warning(
             Reason::InputCorrupt,
@@ -67,7 +78,7 @@ pub fn read(
         ));
     }
     warnings.extend(not_drawn(&root, name));
-    let facts = facts(&root, bytes.starts_with(b"glTF"));
+    let facts = facts::facts(&root, bytes.starts_with(b"glTF"));
     Ok(LoadedScene { scene, warnings, facts })
 }
 
@@ -81,7 +92,9 @@ struct Reader<'a> {
     scene: Scene,
     budget: Budget,
     mended: Mended,
-    not_triangles: usize,
+    strokes: Vec<Strokes>,
+    /// Morph weights of animated nodes at the start of their animation.
+    weights: HashMap<usize, Vec<f32>>,
 }
 
 impl Reader<'_> {
@@ -97,8 +110,10 @@ impl Reader<'_> {
         })?;
         let label = node.name.clone().or_else(|| mesh.name.clone());
         let label = label.unwrap_or_else(|| format!("node {index}"));
-        let joints = node.skin.map(|skin| self.joints(skin.value())).transpose()?;
-        let weights = node.weights.as_ref().or(mesh.weights.as_ref());
+        let skin = node.skin.map(|skin| skin.value());
+        let joints = skin.map(|skin| skins::joints(self.data, self.placed, skin)).transpose()?;
+        let animated = self.weights.remove(&index);
+        let weights = animated.as_ref().or(node.weights.as_ref()).or(mesh.weights.as_ref());
         let weights = weights.map_or(&[][..], Vec::as_slice);
         for primitive in &mesh.primitives {
             self.weigh(primitive)?;
@@ -106,7 +121,10 @@ impl Reader<'_> {
             let pose = Pose { world, joints: joints.as_deref(), weights };
             let Some(known) = self.looks.get(look) else { continue };
             match primitives::read(self.data, primitive, known, &pose, &label)? {
-                Outcome::NotTriangles => self.not_triangles += 1,
+                Outcome::Nothing => {}
+                Outcome::Strokes(strokes) => {
+                    self.strokes.push(Strokes { material: look, ..strokes });
+                }
                 Outcome::Part(mut part) => {
                     part.material = look;
                     self.mended.add(complete(&mut part, name)?);
@@ -126,6 +144,13 @@ impl Reader<'_> {
             Some(accessor) => self.data.count(accessor.value())?,
             None => corners,
         };
+        let is_draco = primitive
+            .extensions
+            .as_ref()
+            .is_some_and(|extensions| extensions.others.contains_key(container::DRACO));
+        if is_draco && !self.data.has_values(positions.value()) {
+            return Err(container::draco(self.data.name));
+        }
         // Without normals each triangle gets its own corners.
         let flat = find(Semantic::Normals).is_none();
         self.budget.take(if flat { corners.max(indices) } else { corners }, indices, self.data.name)
@@ -144,58 +169,34 @@ impl Reader<'_> {
         Ok(self.looks.len() - 1)
     }
 
-    /// From the bind pose to the posed world, one matrix a joint.
-    fn joints(&self, index: usize) -> Result<Vec<Mat4>, Failure> {
-        let bad = |what: &str| {
-            corrupt(format!("{}: skin {index} {what}. Export it again", self.data.name))
-        };
-        let skin = self.data.root.skins.get(index).ok_or_else(|| bad("does not exist"))?;
-        let inverse = match skin.inverse_bind_matrices {
-            Some(accessor) => self.data.floats::<16>(accessor.value())?,
-            None => Vec::new(),
-        };
-        let worlds: HashMap<usize, Mat4> = self.placed.nodes.iter().copied().collect();
-        let mut joints = Vec::new();
-        for (at, joint) in skin.joints.iter().enumerate() {
-            if self.data.root.nodes.get(joint.value()).is_none() {
-                return Err(bad("has a joint that does not exist"));
-            }
-            // A joint outside the scene stays where it was bound.
-            let world = worlds.get(&joint.value()).copied().unwrap_or(Mat4::IDENTITY);
-            let inverse = inverse.get(at).map_or(Mat4::IDENTITY, Mat4::from_cols_array);
-            joints.push(world * inverse);
-        }
-        Ok(joints)
-    }
-
-    fn finish(mut self) -> (Scene, Vec<Warning>) {
-        let mut warnings = std::mem::take(&mut self.materials.warnings);
-        if self.not_triangles > 0 {
-            warnings.push(warning(
-                Reason::InputUnsupported,
-                format!(
-                    "{}: {} primitives are points or lines and are not drawn",
-                    self.data.name, self.not_triangles
-                ),
-            ));
-        }
+    fn finish(mut self) -> Result<(Scene, Vec<Warning>), Failure> {
+        let mut warnings = std::mem::take(&mut self.materials.pictures.warnings);
         warnings.extend(self.mended.warnings(self.data.name));
+        let (strokes, name) = (&self.strokes, self.data.name);
+        warnings.extend(strokes::add(&mut self.scene, strokes, &mut self.budget, name)?);
         self.scene.materials = self.looks.into_iter().map(|look| look.material).collect();
-        self.scene.textures = self.materials.textures.list;
-        (self.scene, warnings)
+        self.scene.textures = self.materials.pictures.textures.list;
+        Ok((self.scene, warnings))
     }
 }
 
-/// Optional extensions that change the look and are not drawn.
+/// Extensions that change the look and are not drawn. Textures that cannot be read are warned of
+/// one by one, and lights, variants and animations change nothing of a still in studio light.
 fn not_drawn(root: &Root, name: &str) -> Option<Warning> {
-    const DRAWN: [&str; 8] = [
-        "KHR_materials_emissive_strength",
-        "KHR_materials_unlit",
-        "KHR_mesh_quantization",
-        "KHR_texture_transform",
-        "KHR_lights_punctual",
-        "KHR_materials_variants",
+    const DRAWN: [&str; 14] = [
+        "EXT_meshopt_compression",
+        "EXT_texture_avif",
+        "EXT_texture_webp",
         "KHR_animation_pointer",
+        "KHR_lights_punctual",
+        "KHR_materials_emissive_strength",
+        "KHR_materials_pbrSpecularGlossiness",
+        "KHR_materials_unlit",
+        "KHR_materials_variants",
+        "KHR_mesh_quantization",
+        "KHR_meshopt_compression",
+        "KHR_texture_basisu",
+        "KHR_texture_transform",
         "KHR_xmp_json_ld",
     ];
     let used = root.extensions_used.iter().map(String::as_str);
@@ -205,27 +206,6 @@ fn not_drawn(root: &Root, name: &str) -> Option<Warning> {
             Reason::InputUnsupported,
             format!("{name} uses {}, which is not drawn; its fallback is", others.join(", ")),
         )
-    })
-}
-
-fn facts(root: &Root, binary: bool) -> serde_json::Value {
-    let names = |names: Vec<&Option<String>>| -> Vec<String> {
-        names.into_iter().take(64).map(|name| name.clone().unwrap_or_default()).collect()
-    };
-    json!({
-        "format": if binary { "GLB" } else { "glTF" },
-        "version": root.asset.version,
-        "generator": root.asset.generator,
-        "copyright": root.asset.copyright,
-        "extensions_used": root.extensions_used,
-        "extensions_required": root.extensions_required,
-        "scenes": root.scenes.len(),
-        "nodes": root.nodes.len(),
-        "meshes": root.meshes.len(),
-        "skins": root.skins.len(),
-        "cameras": root.cameras.len(),
-        "animations": names(root.animations.iter().map(|animation| &animation.name).collect()),
-        "up": "+Y",
     })
 }
 

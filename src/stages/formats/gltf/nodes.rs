@@ -10,6 +10,29 @@ use gltf::json::scene::Node;
 pub(super) struct Placed {
     /// Index of the node and its matrix to the world.
     pub nodes: Vec<(usize, Mat4)>,
+    /// By the node's index; none for those that the scene does not show.
+    worlds: Vec<Option<Mat4>>,
+    /// By the node's index.
+    parents: Vec<Option<usize>>,
+}
+
+impl Placed {
+    /// Where a node stands. Joints may lie outside the shown scene: their own chain of parents
+    /// counts then.
+    pub(super) fn world(&self, root: &Root, index: usize) -> Mat4 {
+        let mut world = Mat4::IDENTITY;
+        let mut next = Some(index);
+        for _ in 0..bounds::GLTF_DEPTH {
+            let Some(index) = next else { break };
+            if let Some(known) = self.worlds.get(index).copied().flatten() {
+                return known * world;
+            }
+            let Some(node) = root.nodes.get(index) else { break };
+            world = local(node) * world;
+            next = self.parents.get(index).copied().flatten();
+        }
+        world
+    }
 }
 
 /// Walks the default scene (or the first one, or all nodes without a parent). Fails on loops, on
@@ -42,7 +65,21 @@ pub(super) fn place(root: &Root, name: &str) -> Result<Placed, Failure> {
             return Err(bad("is its own ancestor or has two parents"));
         }
     }
-    Ok(Placed { nodes })
+    let mut worlds = vec![None; count];
+    for (index, world) in &nodes {
+        if let Some(place) = worlds.get_mut(*index) {
+            *place = Some(*world);
+        }
+    }
+    let mut parents = vec![None; count];
+    for (index, node) in root.nodes.iter().enumerate() {
+        for child in node.children.iter().flatten() {
+            if let Some(parent) = parents.get_mut(child.value()) {
+                *parent = Some(index);
+            }
+        }
+    }
+    Ok(Placed { nodes, worlds, parents })
 }
 
 fn roots(root: &Root, name: &str) -> Result<Vec<usize>, Failure> {

@@ -2,9 +2,11 @@
 
 use super::data::Data;
 use super::materials::Look;
+use super::skins;
 use crate::preview::scene::Part;
 use crate::protocol::work::Failure;
 use crate::stages::formats::corrupt;
+use crate::stages::formats::strokes::Strokes;
 use glam::{Mat3, Mat4, Vec2, Vec3, Vec4};
 use gltf::json::accessor::Type;
 use gltf::json::mesh::{Mode, Primitive, Semantic};
@@ -23,7 +25,9 @@ pub(super) struct Pose<'a> {
 pub(super) enum Outcome {
     Part(Part),
     /// Points or lines.
-    NotTriangles,
+    Strokes(Strokes),
+    /// It has no corners.
+    Nothing,
 }
 
 /// Reads a primitive. The part's material is left to the caller.
@@ -37,13 +41,8 @@ pub(super) fn read(
     let Checked::Valid(mode) = primitive.mode else {
         return Err(corrupt(format!("{}: '{name}' is of an unknown kind", data.name)));
     };
-    if !matches!(mode, Mode::Triangles | Mode::TriangleStrip | Mode::TriangleFan) {
-        return Ok(Outcome::NotTriangles);
-    }
-    let find = |semantic: Semantic| {
-        primitive.attributes.get(&Checked::Valid(semantic)).map(gltf::json::Index::value)
-    };
-    let Some(position) = find(Semantic::Positions) else { return Ok(Outcome::NotTriangles) };
+    let find = |semantic: Semantic| find(primitive, semantic);
+    let Some(position) = find(Semantic::Positions) else { return Ok(Outcome::Nothing) };
     let mut positions = vectors(data, position)?;
     let count = positions.len();
     let mut normals =
@@ -66,14 +65,8 @@ pub(super) fn read(
     morph(data, primitive, pose.weights, &mut positions, &mut normals)?;
     let flipped = match pose.joints {
         Some(joints) => {
-            let (places, weights) = (find(Semantic::Joints(0)), find(Semantic::Weights(0)));
-            let (Some(places), Some(weights)) = (places, weights) else {
-                return Err(corrupt(format!("{}: '{name}' has a skin, but no joints", data.name)));
-            };
-            let places = data.integers::<4>(places)?;
-            let weights = data.floats::<4>(weights)?;
-            skin(joints, &places, &weights, &mut positions, &mut normals);
-            false
+            let bones = skins::bones(data, primitive, joints.len(), count, name)?;
+            skins::bend(joints, &bones, &mut positions, &mut normals)
         }
         None => transform(pose.world, &mut positions, &mut normals),
     };
@@ -81,6 +74,21 @@ pub(super) fn read(
         Some(accessor) => data.integers::<1>(accessor.value())?.into_iter().map(|[i]| i).collect(),
         None => (0..count as u32).collect::<Vec<u32>>(),
     };
+    if let Some(index) = indices.iter().find(|index| **index as usize >= count) {
+        return Err(corrupt(format!(
+            "{}: '{name}' uses corner {index}, but has only {count}. Export it again",
+            data.name
+        )));
+    }
+    if matches!(mode, Mode::Points | Mode::Lines | Mode::LineLoop | Mode::LineStrip) {
+        let mut strokes =
+            Strokes { name: name.to_owned(), positions, colors, ..Strokes::default() };
+        match mode {
+            Mode::Points => strokes.points = indices,
+            _ => strokes.lines = lines(mode, &indices),
+        }
+        return Ok(Outcome::Strokes(strokes));
+    }
     let indices = triangles(mode, &indices, flipped);
     Ok(Outcome::Part(Part {
         name: name.to_owned(),
@@ -93,15 +101,21 @@ pub(super) fn read(
     }))
 }
 
+/// The accessor of an attribute.
+pub(super) fn find(primitive: &Primitive, semantic: Semantic) -> Option<usize> {
+    primitive.attributes.get(&Checked::Valid(semantic)).map(gltf::json::Index::value)
+}
+
 fn vectors(data: &Data<'_>, accessor: usize) -> Result<Vec<Vec3>, Failure> {
     Ok(data.floats::<3>(accessor)?.into_iter().map(Vec3::from).collect())
 }
 
 fn colors(data: &Data<'_>, accessor: usize) -> Result<Vec<Vec4>, Failure> {
     if data.width(accessor)? == Type::Vec3.multiplicity() {
-        Ok(vectors(data, accessor)?.into_iter().map(|color| color.extend(1.0)).collect())
+        let colors = data.fractions::<3>(accessor)?;
+        Ok(colors.into_iter().map(|color| Vec3::from(color).extend(1.0)).collect())
     } else {
-        Ok(data.floats::<4>(accessor)?.into_iter().map(Vec4::from).collect())
+        Ok(data.fractions::<4>(accessor)?.into_iter().map(Vec4::from).collect())
     }
 }
 
@@ -118,7 +132,16 @@ fn morph(
             [(target.positions, &mut *positions), (target.normals, &mut *normals)]
         {
             let Some(accessor) = accessor else { continue };
-            for (value, delta) in list.iter_mut().zip(vectors(data, accessor.value())?) {
+            let deltas = vectors(data, accessor.value())?;
+            if deltas.len() < list.len() {
+                return Err(corrupt(format!(
+                    "{}: a morph target has {} corners instead of {}. Export it again",
+                    data.name,
+                    deltas.len(),
+                    list.len()
+                )));
+            }
+            for (value, delta) in list.iter_mut().zip(deltas) {
                 *value += delta * *weight;
             }
         }
@@ -141,7 +164,7 @@ fn transform(world: Mat4, positions: &mut [Vec3], normals: &mut [Vec3]) -> bool 
 }
 
 /// The inverse transpose up to a positive factor: the cofactors, which exist for flat scales too.
-fn normal_matrix(linear: Mat3) -> Mat3 {
+pub(super) fn normal_matrix(linear: Mat3) -> Mat3 {
     let (x, y, z) = (linear.x_axis, linear.y_axis, linear.z_axis);
     let sign = if linear.determinant() < 0.0 { -1.0 } else { 1.0 };
     let columns = Mat3::from_cols(y.cross(z), z.cross(x), x.cross(y));
@@ -151,31 +174,17 @@ fn normal_matrix(linear: Mat3) -> Mat3 {
     if most > 0.0 && most.is_finite() { columns * (sign / most) } else { Mat3::IDENTITY }
 }
 
-fn skin(
-    joints: &[Mat4],
-    places: &[[u32; 4]],
-    weights: &[[f32; 4]],
-    positions: &mut [Vec3],
-    normals: &mut [Vec3],
-) {
-    for (at, position) in positions.iter_mut().enumerate() {
-        let (Some(places), Some(weights)) = (places.get(at), weights.get(at)) else { continue };
-        let mut matrix = Mat4::ZERO;
-        let mut sum = 0.0;
-        for (place, weight) in places.iter().zip(weights) {
-            if let Some(joint) = joints.get(*place as usize).filter(|_| *weight > 0.0) {
-                matrix += *joint * *weight;
-                sum += *weight;
-            }
-        }
-        if sum > 0.0 {
-            matrix *= 1.0 / sum;
-            *position = matrix.transform_point3(*position);
-            if let Some(normal) = normals.get_mut(at) {
-                *normal = normal_matrix(Mat3::from_mat4(matrix)) * *normal;
-            }
-        }
+/// Two indices a line.
+fn lines(mode: Mode, indices: &[u32]) -> Vec<[u32; 2]> {
+    let pair = |pair: &[u32]| <[u32; 2]>::try_from(pair).ok();
+    if mode == Mode::Lines {
+        return indices.chunks_exact(2).filter_map(pair).collect();
     }
+    let mut lines: Vec<[u32; 2]> = indices.windows(2).filter_map(pair).collect();
+    if let (Mode::LineLoop, Some(first), Some(last)) = (mode, indices.first(), indices.last()) {
+        lines.push([*last, *first]);
+    }
+    lines
 }
 
 /// Three indices a triangle; `flipped` turns each one.

@@ -14,6 +14,8 @@ const DX10_BYTES: usize = 20;
 const HAS_CODE: u32 = 0x4;
 /// `DDPF_ALPHAPIXELS` and `DDPF_ALPHA`.
 const HAS_ALPHA: u32 = 0x1 | 0x2;
+/// `DDPF_PALETTEINDEXED` of 4 and 8 bits.
+const IS_INDEX: u32 = 0x8 | 0x20;
 /// `DDPF_LUMINANCE`.
 const IS_GREY: u32 = 0x2_0000;
 /// `DDSCAPS2_CUBEMAP` and `DDSCAPS2_VOLUME`.
@@ -72,7 +74,8 @@ pub(super) fn header(bytes: &[u8], name: &str) -> Result<DdsHeader, Failure> {
             *alpha = 0;
         }
         let bits = number(bytes, 88);
-        (Kind::of_masks(bits, masks, flags & IS_GREY != 0), format!("{bits} bits"))
+        let kind = Kind::of_masks(bits, masks, flags & IS_GREY != 0);
+        (kind.filter(|_| flags & IS_INDEX == 0), format!("{bits} bits"))
     };
     let kind = kind.ok_or_else(|| {
         unsupported(format!(

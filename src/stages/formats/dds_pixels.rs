@@ -101,6 +101,8 @@ impl Kind {
 
     /// Of bit masks; none where they cannot be.
     pub(super) fn of_masks(bits: u32, masks: [u32; 4], grey: bool) -> Option<Self> {
+        // Some writers state masks outside of the one byte of a grey.
+        let masks = if grey && bits == 8 { [0xff, 0, 0, 0] } else { masks };
         let known = matches!(bits, 8 | 16 | 24 | 32) && masks.iter().any(|mask| *mask != 0);
         known.then_some(Self::Masks { bits, masks, grey })
     }
@@ -215,7 +217,9 @@ impl Block {
                 let mut pairs = [0.0_f32; 32];
                 bcdec_rs::bc5_float(block, &mut pairs, 8, signed);
                 for (out, [red, green]) in out.iter_mut().zip(pairs.as_chunks::<2>().0) {
-                    *out = [unsigned(*red, signed), unsigned(*green, signed), 0.0, 1.0];
+                    let [red, green, blue] =
+                        [*red, *green, 0.0].map(|value| unsigned(value, signed));
+                    *out = [red, green, blue, 1.0];
                 }
             }
             Self::Bc6 | Self::Bc6Signed => {

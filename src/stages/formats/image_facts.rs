@@ -6,7 +6,7 @@ use super::exr_image::Incomplete;
 use super::exr_layers::{self, ExrLayer};
 use super::{
     Format, bounds, cmyk, dds, exr_blocks, file_name, guarded, images, integrity, moving,
-    read_bounded, sniff_file, tiff_image,
+    read_bounded, sniff_file, tga, tiff_image,
 };
 use crate::protocol::work::Failure;
 use image::metadata::Orientation;
@@ -82,10 +82,12 @@ fn raster(format: Format, bytes: &[u8], name: &str) -> Result<ImageFacts, Failur
     let inks = format == Format::Jpeg && cmyk::markers(bytes).components == 4;
     let shape = Shape {
         size: decoder.dimensions(),
-        orientation: decoder.orientation().unwrap_or(Orientation::NoTransforms),
+        orientation: images::orientation(&mut decoder),
         channels: if inks { letters("cmyk") } else { channel_names(color) },
         bits: color.bits_per_pixel() / u16::from(color.channel_count()).max(1),
-        alpha: !inks && decoder.color_type().has_alpha(),
+        alpha: !inks
+            && decoder.color_type().has_alpha()
+            && (format != Format::Tga || tga::has_alpha(bytes)),
     };
     let mut facts = shape.facts(format);
     facts.compression = compression(format, bytes).to_owned();

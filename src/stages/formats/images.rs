@@ -5,7 +5,7 @@ use super::exr_image::{self, ExrPixels, Incomplete, LightCounts};
 use super::tiff_image::{self, TiffPixels};
 use super::{
     Format, bounds, cmyk, corrupt, dds, file_name, guarded, integrity, read_bounded, sniff_file,
-    too_large, truncated, unsupported, warning,
+    tga, too_large, truncated, unsupported, warning,
 };
 use crate::model::{AssetKind, Reason};
 use crate::preview::{DecodedImage, LinearImage, Picture};
@@ -147,7 +147,7 @@ fn raster(
 ) -> Result<Examined, Failure> {
     integrity::check_whole(format, bytes, name)?;
     let mut decoder = decoder(format, bytes, name)?;
-    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let orientation = orientation(&mut decoder);
     let icc = match colours {
         Management::ToSrgb => decoder.icc_profile().ok().flatten(),
         Management::AsStored => None,
@@ -166,6 +166,9 @@ fn raster(
             let rgba = other.into_rgba8();
             let (width, height) = rgba.dimensions();
             let mut rgba = rgba.into_raw();
+            if format == Format::Tga && !tga::has_alpha(bytes) {
+                rgba.as_chunks_mut::<4>().0.iter_mut().for_each(|[.., alpha]| *alpha = 255);
+            }
             if let Some(profile) = &profile {
                 profile.rgba_to_srgb(&mut rgba);
             }
@@ -201,6 +204,14 @@ pub(super) fn decoder<'a>(
     let (width, height) = decoder.dimensions();
     check_size(width, height, u64::from(decoder.color_type().bytes_per_pixel()), name)?;
     Ok(decoder)
+}
+
+/// How the picture is to be turned, by its EXIF. Some writers of WebP put the mark of JPEG before
+/// it, which the decoder does not expect.
+pub(super) fn orientation(decoder: &mut impl ImageDecoder) -> Orientation {
+    let exif = decoder.exif_metadata().ok().flatten().unwrap_or_default();
+    let exif = exif.strip_prefix(b"Exif\0\0").unwrap_or(&exif);
+    Orientation::from_exif_chunk(exif).unwrap_or(Orientation::NoTransforms)
 }
 
 /// Refuses what is empty or larger than the bounds, before anything is decoded.
@@ -298,6 +309,9 @@ pub(super) fn failure(error: &ImageError, name: &str) -> Failure {
         }
         _ if says_cut(&text) => {
             truncated(format!("{name} ends too early: {text}. Copy or export it again"))
+        }
+        _ if text.contains("too large") => {
+            too_large(format!("{name} is too large: {text}. Make it smaller"))
         }
         _ => corrupt(format!("{name} cannot be decoded: {text}. Export it again")),
     }

@@ -26,11 +26,16 @@ pub(super) fn is_header(head: &[u8]) -> bool {
         _ => return false,
     };
     let colours = u16::from_le_bytes([map_low, map_high]);
-    let has_map = map == 1 && colours > 0 && [15, 16, 24, 32].contains(&map_bits);
+    let has_map = map == 1 && colours > 0 && [8, 15, 16, 24, 32].contains(&map_bits);
     let has_size = [w0, w1] != [0, 0] && [h0, h1] != [0, 0];
     // The two highest bits are reserved; the lowest four count the bits of alpha.
     let sane_flags = flags & 0xc0 == 0 && matches!(flags & 0xf, 0 | 1 | 8);
     map <= 1 && (!mapped || has_map) && depths.contains(&bits) && has_size && sane_flags
+}
+
+/// Whether the header counts any bits of alpha; without, the fourth byte of a pixel means nothing.
+pub(super) fn has_alpha(bytes: &[u8]) -> bool {
+    bytes.get(17).is_some_and(|flags| flags & 0xf != 0)
 }
 
 /// Whether the bytes of a whole file end with the footer's mark.

@@ -28,6 +28,8 @@ pub(super) struct TiffHeader {
     pub(super) width: u32,
     pub(super) height: u32,
     pub(super) color: ColorType,
+    /// Samples of a pixel.
+    samples: usize,
     pub(super) orientation: Orientation,
     /// The profile's bytes.
     pub(super) icc: Option<Vec<u8>>,
@@ -60,13 +62,23 @@ fn open<'a>(bytes: &'a [u8], name: &str) -> Result<(Reader<'a>, TiffHeader), Fai
     let source = indices.map_or(Cow::Borrowed(bytes), Cow::Owned);
     let mut reader = Decoder::new(Cursor::new(source)).map_err(bad)?.with_limits(limits);
     let (width, height) = reader.dimensions().map_err(bad)?;
-    let color = match reader.colortype().map_err(bad)? {
-        ColorType::Gray(bits) if is_palette => ColorType::Palette(bits),
-        color => color,
-    };
-    let depth = u64::from(color.bit_depth()) * u64::from(color.num_samples());
+    let stored = reader.colortype().map_err(bad)?;
+    let samples = usize::from(stored.num_samples());
+    let color = if is_palette { ColorType::Palette(stored.bit_depth()) } else { stored };
+    let depth = u64::from(color.bit_depth()) * samples as u64;
     check_size(width, height, depth.div_ceil(8), name)?;
     let number = |reader: &mut Reader<'_>, tag| reader.find_tag_unsigned::<u16>(tag).ok().flatten();
+    let planes = number(&mut reader, Tag::PlanarConfiguration) == Some(2);
+    if planes && number(&mut reader, Tag::TileWidth).is_some() && samples > 1 {
+        return Err(unsupported(format!(
+            "{name} has tiles with a plane for each sample, which cannot be read. Save it with interleaved samples"
+        )));
+    }
+    if number(&mut reader, Tag::FillOrder) == Some(2) {
+        return Err(unsupported(format!(
+            "{name} has bits in reversed order (FillOrder 2), which cannot be read. Save it as PNG"
+        )));
+    }
     let orientation = number(&mut reader, Tag::Orientation)
         .and_then(|value| Orientation::from_exif(u8::try_from(value).ok()?))
         .unwrap_or(Orientation::NoTransforms);
@@ -78,8 +90,17 @@ fn open<'a>(bytes: &'a [u8], name: &str) -> Result<(Reader<'a>, TiffHeader), Fai
     };
     let compression = number(&mut reader, Tag::Compression).unwrap_or(1);
     let icc = reader.get_tag_u8_vec(Tag::IccProfile).ok();
-    let header =
-        TiffHeader { width, height, color, orientation, icc, compression, pages: 1, alpha };
+    let header = TiffHeader {
+        width,
+        height,
+        color,
+        samples,
+        orientation,
+        icc,
+        compression,
+        pages: 1,
+        alpha,
+    };
     Ok((reader, header))
 }
 
@@ -115,7 +136,9 @@ impl TiffHeader {
     pub(super) fn has_alpha(&self) -> bool {
         match self.color {
             ColorType::RGBA(_) | ColorType::GrayA(_) | ColorType::CMYKA(_) => true,
-            ColorType::Multiband { .. } => self.alpha != Alpha::Unsaid,
+            ColorType::Multiband { .. } | ColorType::Palette(_) => {
+                self.samples > 1 && self.alpha != Alpha::Unsaid
+            }
             _ => false,
         }
     }
@@ -142,7 +165,7 @@ pub(super) fn decode(bytes: &[u8], name: &str, manage: bool) -> Result<TiffPixel
     let shape = Layout {
         width: header.width as usize,
         height: header.height as usize,
-        samples: usize::from(header.color.num_samples()),
+        samples: header.samples,
         bits: header.color.bit_depth(),
         planes: layout.planes,
         is_index: matches!(header.color, ColorType::Palette(_)),
@@ -200,8 +223,11 @@ impl Pixels<'_> {
                 let colour = |index: usize, of: usize| {
                     colours.get(of * entries + index).map_or(0, |value| (value >> 8) as u8)
                 };
-                for index in self.samples.indices() {
-                    rgba.extend([colour(index, 0), colour(index, 1), colour(index, 2), 255]);
+                let alpha = self.header.has_alpha();
+                for pixel in self.samples.indices().chunks_exact(self.count.max(1)) {
+                    let index = pixel.first().copied().unwrap_or(0);
+                    let alpha = pixel.get(1).filter(|_| alpha).map_or(255, |alpha| *alpha as u8);
+                    rgba.extend([colour(index, 0), colour(index, 1), colour(index, 2), alpha]);
                 }
             }
             ColorType::CMYK(_) | ColorType::CMYKA(_) => {

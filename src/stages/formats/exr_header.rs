@@ -169,13 +169,11 @@ impl ExrPart {
     /// Width and height of the largest block.
     fn block_size(&self) -> [i64; 2] {
         let [width, height] = self.data.size();
-        match self.tiles {
-            Some(Tiles { size: [x, y], .. }) => [width.min(x.into()), height.min(y.into())],
-            None => {
-                let lines = LINES_PER_BLOCK.get(usize::from(self.compression)).copied();
-                [width, height.min(lines.unwrap_or(1))]
-            }
+        if let Some(Tiles { size: [x, y], .. }) = self.tiles {
+            return [width.min(x.into()), height.min(y.into())];
         }
+        let lines = LINES_PER_BLOCK.get(usize::from(self.compression)).copied();
+        [width, height.min(lines.unwrap_or(1))]
     }
 
     /// Whether its blocks are tiles.

@@ -97,10 +97,8 @@ pub fn decode(bytes: &[u8], name: &str, incomplete: Incomplete) -> Result<ExrPix
     let mut canvas = Canvas::of(part, layer);
     let damage = fill(&mut canvas, &blocks, &meta, layer, bytes);
     match (damage.first, incomplete) {
-        (Some(failure_of_block), Incomplete::Refuse) => return Err(failure_of_block.said_of(name)),
-        (Some(failure_of_block), _) if damage.decoded == 0 => {
-            return Err(failure_of_block.said_of(name));
-        }
+        (Some(failure_of_block), Incomplete::Refuse) => Err(failure_of_block.said_of(name)),
+        (Some(failure_of_block), _) if damage.decoded == 0 => Err(failure_of_block.said_of(name)),
         (first, _) => Ok(canvas.finished(&header, layer, &blocks, damage.decoded, first)),
     }
 }
@@ -208,6 +206,18 @@ impl Slot {
     }
 }
 
+impl Slot {
+    /// A sample's value; the decoder gives them in the order of this machine.
+    fn value(self, sample: &[u8]) -> f32 {
+        match (sample, self.sample) {
+            (&[a, b], _) => f16::from_ne_bytes([a, b]).to_f32(),
+            (&[a, b, c, d], SampleType::U32) => u32::from_ne_bytes([a, b, c, d]) as f32,
+            (&[a, b, c, d], _) => f32::from_ne_bytes([a, b, c, d]),
+            _ => 0.0,
+        }
+    }
+}
+
 /// Pixels of the display window; what the data window does not cover stays clear.
 struct Canvas {
     size: [i64; 2],
@@ -247,12 +257,7 @@ impl Canvas {
                 continue;
             }
             let Some(pixel) = self.pixels.get_mut(row + x as usize) else { continue };
-            let value = match (sample, slot.sample) {
-                (&[a, b], _) => f16::from_ne_bytes([a, b]).to_f32(),
-                (&[a, b, c, d], SampleType::U32) => u32::from_ne_bytes([a, b, c, d]) as f32,
-                (&[a, b, c, d], _) => f32::from_ne_bytes([a, b, c, d]),
-                _ => 0.0,
-            };
+            let value = slot.value(sample);
             for (target, is_one) in pixel.iter_mut().zip(slot.targets) {
                 if is_one {
                     *target = value;

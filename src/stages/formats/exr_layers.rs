@@ -131,8 +131,11 @@ mod tests {
     use super::super::exr_header::ExrChannel;
     use super::*;
 
-    fn header(parts: &[(&str, &[&str])]) -> ExrHeader {
-        let part = |(name, channels): &(&str, &[&str])| ExrPart {
+    /// The name of a part and those of its channels.
+    type Part<'a> = (&'a str, &'a [&'a str]);
+
+    fn header(parts: &[Part<'_>]) -> ExrHeader {
+        let part = |(name, channels): &Part<'_>| ExrPart {
             name: (*name).to_owned(),
             channels: channels
                 .iter()
@@ -150,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_picture_itself_is_chosen_by_the_rule() {
-        let cases: [(&[(&str, &[&str])], usize, &str); 12] = [
+        let cases: [(&[Part<'_>], usize, &str); 12] = [
             (&[("", &["A", "B", "G", "R", "Z"])], 0, "R"),
             (&[("", &["diffuse.R", "diffuse.G", "diffuse.B", "R", "G", "B"])], 0, "R"),
             (

@@ -1,4 +1,5 @@
 //! EXR files that we write ourselves: windows, layers, parts, every compression, and damage.
+#![expect(clippy::float_cmp, reason = "the values are exact in the files")]
 
 use super::exr_image::{self, ExrPixels, Incomplete};
 use super::exr_tests_files::{file, layered, multipart, patched, table_at};

@@ -23,7 +23,7 @@ pub(super) fn file(compression: Compression, tile: Option<usize>) -> Vec<u8> {
     let channels = SpecificChannels::rgba(pixel);
     let layer = Layer::new((40, 24), LayerAttributes::default(), encoding, channels);
     bytes_of(|out| {
-        Image::from_layer(layer).write().non_parallel().to_buffered(out).expect("written")
+        Image::from_layer(layer).write().non_parallel().to_buffered(out).expect("written");
     })
 }
 
@@ -51,7 +51,7 @@ pub(super) fn layered() -> Vec<u8> {
     );
     let layer = Layer::new((8, 8), LayerAttributes::default(), Encoding::SMALL_LOSSLESS, channels);
     bytes_of(|out| {
-        Image::from_layer(layer).write().non_parallel().to_buffered(out).expect("written")
+        Image::from_layer(layer).write().non_parallel().to_buffered(out).expect("written");
     })
 }
 
@@ -86,7 +86,7 @@ pub(super) fn wild() -> Vec<u8> {
     let channels = AnyChannels::sort(list);
     let layer = Layer::new((8, 8), LayerAttributes::default(), Encoding::UNCOMPRESSED, channels);
     bytes_of(|out| {
-        Image::from_layer(layer).write().non_parallel().to_buffered(out).expect("written")
+        Image::from_layer(layer).write().non_parallel().to_buffered(out).expect("written");
     })
 }
 

@@ -90,7 +90,7 @@ fn raster(format: Format, bytes: &[u8], name: &str) -> Result<ImageFacts, Failur
             && (format != Format::Tga || tga::has_alpha(bytes)),
     };
     let mut facts = shape.facts(format);
-    facts.compression = compression(format, bytes).to_owned();
+    compression(format, bytes).clone_into(&mut facts.compression);
     facts.colour = match decoder.icc_profile().ok().flatten() {
         Some(icc) => Some(profile_name(&icc)),
         None => png_colour(format, bytes),

@@ -1,9 +1,11 @@
 //! Pictures of every format and kind, each against pixels that are known.
+#![expect(clippy::float_cmp, reason = "the values are exact in the files")]
 
 use super::*;
 use crate::model::Reason;
 use crate::preview::{DecodedImage, Picture};
 use image::{DynamicImage, ImageFormat};
+use std::fmt::Write as _;
 use std::io::Cursor;
 
 fn path_of(name: &str, bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -116,13 +118,13 @@ fn four_inks(values: [u8; 4], adobe: Option<u8>) -> Vec<u8> {
         let level = i32::from(value) - 128;
         let size = 32 - level.unsigned_abs().leading_zeros();
         let coded = if level < 0 { level + (1 << size) - 1 } else { level };
-        bits += &format!("{size:04b}");
+        write!(bits, "{size:04b}").expect("is text");
         if size > 0 {
-            bits += &format!("{coded:0width$b}", width = size as usize);
+            write!(bits, "{coded:0width$b}", width = size as usize).expect("is text");
         }
         bits += "0";
     }
-    while bits.len() % 8 != 0 {
+    while !bits.len().is_multiple_of(8) {
         bits.push('1');
     }
     for byte in bits.as_bytes().chunks(8) {
@@ -159,8 +161,11 @@ fn inks_of_a_jpeg_are_inverted_where_adobe_wrote_them() {
     assert_eq!(facts.compression, "sequential");
 }
 
+/// A tag of shorts.
+type Tag<'a> = (u16, &'a [u16]);
+
 /// A classic TIFF of one strip: tags of shorts, and what lies behind the directory.
-fn tiff(size: [u16; 2], tags: &[(u16, &[u16])], pixels: &[u8]) -> Vec<u8> {
+fn tiff(size: [u16; 2], tags: &[Tag<'_>], pixels: &[u8]) -> Vec<u8> {
     let mut all: Vec<(u16, u16, Vec<u32>)> = vec![
         (256, 3, vec![size[0].into()]),
         (257, 3, vec![size[1].into()]),
@@ -209,7 +214,7 @@ fn tiff(size: [u16; 2], tags: &[(u16, &[u16])], pixels: &[u8]) -> Vec<u8> {
 fn unusual_tiffs_have_the_right_pixels() {
     let palette: Vec<u16> = vec![0, 0xffff, 0, 0x8080, 0, 0, 0xffff, 0, 0, 0, 0, 0xffff];
     let float = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
-    let cases: Vec<(&str, Vec<u8>, Vec<[u8; 4]>)> = vec![
+    let cases: [(&str, Vec<u8>, Vec<[u8; 4]>); 8] = [
         (
             "palette",
             tiff([2, 1], &[(258, &[2]), (262, &[3]), (320, &palette)], &[0b0111_0000]),
@@ -282,7 +287,7 @@ fn unusual_tiffs_have_the_right_pixels() {
 fn the_orientation_of_a_tiff_is_baked_in() {
     let upright = [10, 20, 30, 40, 50, 60];
     let turn = |orientation: u16| {
-        let tags: &[(u16, &[u16])] = &[(258, &[8]), (262, &[1]), (274, &[orientation])];
+        let tags: &[Tag<'_>] = &[(258, &[8]), (262, &[1]), (274, &[orientation])];
         let picture = shown("a.tif", &tiff([3, 2], tags, &upright));
         let grey: Vec<u8> = picture.rgba.chunks(4).map(|pixel| pixel[0]).collect();
         ((picture.width, picture.height), grey)
@@ -377,6 +382,8 @@ fn huge_headers_are_refused_before_anything_is_decoded() {
         ("a.gif", patched(encoded(&rgb, ImageFormat::Gif), 6, &[0xff, 0xff, 0xff, 0xff])),
         ("a.hdr", b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 60000 +X 60000\n".to_vec()),
         ("a.tif", tiff([60_000, 60_000], &[(258, &[8]), (262, big)], &[0; 4])),
+        // Few enough bytes, but too many pixels.
+        ("b.tif", tiff([20_000, 20_000], &[(258, &[1]), (262, big)], &[0; 4])),
     ];
     for (name, bytes) in cases {
         let failure = refused(name, &bytes);

@@ -8,6 +8,8 @@ use std::path::Path;
 
 /// The mark that ends a file of version 2.
 const FOOTER: &[u8] = b"TRUEVISION-XFILE.\0";
+/// Its size.
+const FOOTER_BYTES: i64 = 18;
 /// Bytes of the header.
 const HEADER_BYTES: usize = 18;
 
@@ -47,7 +49,7 @@ pub(super) fn has_footer(bytes: &[u8]) -> bool {
 pub(super) fn ends_with_footer(path: &Path) -> bool {
     let end = || -> std::io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
-        file.seek(SeekFrom::End(-(FOOTER.len() as i64)))?;
+        file.seek(SeekFrom::End(-FOOTER_BYTES))?;
         let mut end = Vec::new();
         file.take(FOOTER.len() as u64).read_to_end(&mut end)?;
         Ok(end)

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 pub enum AssetKind {
     /// Triangles with materials: glTF, GLB, OBJ, STL, PLY.
     Mesh,
-    /// One picture: PNG, JPEG, TIFF, EXR, HDR.
+    /// One picture: PNG, JPEG, TIFF, EXR, HDR, TGA, BMP, WebP, GIF, DDS.
     Image,
     /// Numbered pictures of one size.
     Sequence,

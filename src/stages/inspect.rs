@@ -1,8 +1,9 @@
 //! Inspect: says what the files are and whether they can be used.
 
 use super::failure::failure_from_io;
+use super::formats::images::Examined;
 use super::formats::references::{self, SideFiles};
-use super::formats::{ImageFacts, image_facts, load_image, load_scene};
+use super::formats::{ImageFacts, asset_facts, image_facts, load_asset, load_image, load_scene};
 use super::scene::look::look;
 use super::source::{Source, write_json};
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
@@ -138,9 +139,20 @@ fn refuse_lacking(sides: &SideFiles, why: MissingWhy, main: &str) -> Result<(), 
 }
 
 fn image(source: &Source<'_>) -> Result<Findings, Failure> {
-    let facts = image_facts(&source.main)?;
-    let light = light_facts(&load_image(&source.main)?);
-    let mut warnings = Vec::new();
+    let facts = asset_facts(&source.main)?;
+    let picture = load_asset(&source.main)?;
+    let light = light_facts(&picture.examined);
+    let mut warnings = picture.warnings;
+    let counts = picture.examined.counts;
+    if counts.not_finite > 0 {
+        warnings.push(Warning {
+            reason: Reason::InputCorrupt,
+            message: format!(
+                "{} has {} pixels that are no number and {} that are infinite; they are shown black and as the brightest light. Render it again without them",
+                source.main_name, counts.nan, counts.infinite
+            ),
+        });
+    }
     if facts.format == "OpenEXR" && facts.profile {
         warnings.push(Warning {
             reason: Reason::InputUnsupported,
@@ -150,13 +162,22 @@ fn image(source: &Source<'_>) -> Result<Findings, Failure> {
             ),
         });
     }
+    if facts.frames > 1 {
+        warnings.push(Warning {
+            reason: Reason::InputUnsupported,
+            message: format!(
+                "{} moves: only the first of its {} frames is shown. Submit a film as a sequence",
+                source.main_name, facts.frames
+            ),
+        });
+    }
     let facts = json!({ "picture": facts, "pixels": light });
     Ok(Findings { facts, references: Vec::new(), warnings })
 }
 
 /// Least, greatest and mean value of each channel of scene light.
-fn light_facts(image: &DecodedImage) -> Value {
-    let DecodedImage::Light(light) = image else { return Value::Null };
+fn light_facts(examined: &Examined) -> Value {
+    let DecodedImage::Light(light) = &examined.image else { return Value::Null };
     let mut least = [f32::INFINITY; 4];
     let mut most = [f32::NEG_INFINITY; 4];
     let mut sums = [0.0_f64; 4];
@@ -170,7 +191,14 @@ fn light_facts(image: &DecodedImage) -> Value {
         }
     }
     let count = light.pixels.len().max(1) as f64;
-    json!({ "least": least, "greatest": most, "mean": sums.map(|sum| sum / count) })
+    json!({
+        "least": least,
+        "greatest": most,
+        "mean": sums.map(|sum| sum / count),
+        "nan": examined.counts.nan,
+        "infinite": examined.counts.infinite,
+        "negative": examined.counts.negative,
+    })
 }
 
 fn sequence(

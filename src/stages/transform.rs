@@ -1,7 +1,7 @@
 //! Transform: brings foreign formats to the farm's own.
 
 use super::failure::{failure_from_io, png_failure};
-use super::formats::{Format, load_image, load_scene, sniff_file, write_exr, write_glb};
+use super::formats::{Format, load_asset, load_scene, sniff_file, write_exr, write_glb};
 use super::source::{Source, write_json};
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
 use crate::model::{AssetKind, Reason, limits};
@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// The mesh that transform makes.
 pub const SCENE_FILE: &str = "scene.glb";
-/// The finished picture that transform makes of PNG, JPEG and TIFF.
+/// The finished picture that transform makes of PNG, JPEG and alike.
 pub const PICTURE_FILE: &str = "image.png";
 /// The light that transform makes of EXR and HDR.
 pub const LIGHT_FILE: &str = "image.exr";
@@ -78,7 +78,7 @@ fn mesh(source: &Source<'_>, out: &Path, reporter: &dyn Reporter) -> Result<Stag
 }
 
 fn image(source: &Source<'_>, out: &Path) -> Result<StageOutput, Failure> {
-    let (name, media_type) = match load_image(&source.main)? {
+    let (name, media_type) = match load_asset(&source.main)?.examined.image {
         DecodedImage::Display(picture) => {
             write_png(&picture, &out.join(PICTURE_FILE)).map_err(|error| png_failure(&error))?;
             (PICTURE_FILE, Format::Png.media_type())

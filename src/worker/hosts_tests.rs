@@ -204,12 +204,27 @@ async fn a_host_that_died_unheard_costs_the_attempt_nothing() {
 }
 
 #[test]
-fn only_scenes_that_a_program_draws_may_share_a_host() {
+fn foreign_files_are_never_read_in_a_host_that_serves_others() {
     let here = Path::new(".");
-    let mut drawn: StageRequest = request(Stage::Render, here, here);
-    assert!(!may_share(&drawn.assignment));
-    drawn.assignment.settings.scene = Some(crate::recipes::SceneSettings::default());
-    assert!(may_share(&drawn.assignment));
-    drawn.assignment.stage = Stage::Inspect;
-    assert!(!may_share(&drawn.assignment));
+    for stage in Stage::ALL {
+        assert_eq!(may_share(&request(stage, here, here).assignment), stage == Stage::Render);
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_draws_itself_runs_no_program_and_keeps_its_bound() {
+    let pictures = |memory_bytes: u64| {
+        let mut drawn = request(Stage::Render, Path::new("."), Path::new("."));
+        drawn.assignment.limits.memory_bytes = memory_bytes;
+        drawn
+    };
+    let mut programs = pictures(1 << 30);
+    programs.assignment.settings.scene = Some(crate::recipes::SceneSettings::default());
+    let bench = bench(&format!("{DONE}; {READY}"), 2, LONG);
+    let (_, first) = bench.attempt(1).await;
+    for other in [&programs, &pictures(1 << 30)] {
+        assert!(bench.pool.take(&Served::of(other)).await.is_none());
+    }
+    assert!(bench.pool.take(&Served::of(&pictures(0))).await.is_some(), "{first}");
+    bench.pool.end_all().await;
 }

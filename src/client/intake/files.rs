@@ -8,7 +8,8 @@ use std::io;
 use std::path::Path;
 
 /// Suffixes of pictures that can be frames, in lower case.
-const PICTURES: [&str; 7] = ["png", "jpg", "jpeg", "tif", "tiff", "exr", "hdr"];
+const PICTURES: [&str; 12] =
+    ["png", "jpg", "jpeg", "tif", "tiff", "exr", "hdr", "tga", "bmp", "webp", "gif", "dds"];
 
 pub(super) fn is_picture(path: &Path) -> bool {
     path.extension()

@@ -10,6 +10,10 @@ pub const IMAGE_PIXELS: u64 = 1 << 27;
 pub const IMAGE_EDGE: u32 = 1 << 16;
 /// Most bytes that the channels of one EXR part may take when decoded.
 pub const EXR_DECODED_BYTES: u64 = 4 << 30;
+/// Most bytes of one block of EXR pixels when decoded.
+pub const EXR_BLOCK_BYTES: u64 = 512 << 20;
+/// Most attributes of one EXR part that are named.
+pub const EXR_ATTRIBUTES: usize = 64;
 /// Most parts and channels in an EXR header.
 pub const EXR_PARTS: usize = 256;
 /// Most channels of one EXR part.
@@ -52,3 +56,11 @@ pub const MTL_BYTES: u64 = 16 << 20;
 pub const FOLDER_ENTRIES: usize = 20_000;
 /// How much of a file's head is looked at to say what it is, in bytes.
 pub const SNIFF_BYTES: usize = 64 << 10;
+
+/// Light above this, the greatest half, becomes this.
+const MOST_LIGHT: f32 = 65_504.0;
+
+/// Not-a-number becomes black, infinity the greatest half: neither may spread when pixels mix.
+pub(super) fn finite(value: f32) -> f32 {
+    if value.is_nan() { 0.0 } else { value.clamp(-MOST_LIGHT, MOST_LIGHT) }
+}

@@ -13,7 +13,8 @@ pub struct ExrHeader {
     pub parts: Vec<ExrPart>,
     /// Whether it is of the kind that may have several parts.
     pub multipart: bool,
-    offsets_at: usize,
+    /// Where the table of blocks begins.
+    pub(super) offsets_at: usize,
 }
 
 /// One picture of an EXR file.
@@ -37,7 +38,15 @@ pub struct ExrPart {
     pub pixel_aspect: f32,
     /// `chromaticities`: x and y of red, green, blue and white.
     pub chromaticities: Option<[f32; 8]>,
-    tiles: Option<Tiles>,
+    /// `framesPerSecond`.
+    pub fps: Option<f32>,
+    /// Whether a small preview picture is in the header.
+    pub has_preview: bool,
+    /// Names of the attributes that this farm knows no use of.
+    pub others: Vec<String>,
+    /// Why its pixels cannot be read, where the other parts can.
+    pub refusal: Option<String>,
+    pub(super) tiles: Option<Tiles>,
 }
 
 /// One channel.
@@ -62,8 +71,8 @@ pub struct ExrWindow {
     pub max: [i32; 2],
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Tiles {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tiles {
     size: [u32; 2],
     levels: u8,
     round_up: bool,
@@ -108,28 +117,31 @@ impl ExrPart {
         COMPRESSIONS.get(usize::from(self.compression)).copied().unwrap_or("unknown")
     }
 
-    fn check(&self, name: &str) -> Result<(), Failure> {
+    /// Why its pixels cannot be read, with what to do about it.
+    fn unreadable(&self, name: &str) -> Option<String> {
         if self.kind.starts_with("deep") {
-            return Err(unsupported(format!(
+            return Some(format!(
                 "{name} has deep pixels ({}), which cannot be read. Flatten it",
                 self.kind
-            )));
+            ));
         }
         if usize::from(self.compression) >= COMPRESSIONS.len() {
-            return Err(unsupported(format!(
+            return Some(format!(
                 "{name} is compressed by method {}, which cannot be read. Save it with ZIP or PIZ",
                 self.compression
-            )));
+            ));
         }
+        let channel = self.channels.iter().find(|channel| channel.sampling != [1, 1])?;
+        let [x, y] = channel.sampling;
+        Some(format!(
+            "{name}: channel {} has one sample for {x} × {y} pixels (chroma subsampling), which cannot be read. Save it as RGB",
+            channel.name
+        ))
+    }
+
+    fn check(&self, name: &str) -> Result<(), Failure> {
         if self.channels.is_empty() {
             return Err(corrupt(format!("{name}: a part has no channels")));
-        }
-        if let Some(channel) = self.channels.iter().find(|channel| channel.sampling != [1, 1]) {
-            let [x, y] = channel.sampling;
-            return Err(unsupported(format!(
-                "{name}: channel {} has one sample for {x} × {y} pixels (chroma subsampling), which cannot be read. Save it as RGB",
-                channel.name
-            )));
         }
         self.data.check("data", name)?;
         self.display.check("display", name)?;
@@ -143,10 +155,44 @@ impl ExrPart {
                 bounds::EXR_DECODED_BYTES
             )));
         }
+        let [columns, lines] = self.block_size();
+        let block = (columns as u64).saturating_mul(lines as u64).saturating_mul(pixel);
+        if block > bounds::EXR_BLOCK_BYTES {
+            return Err(too_large(format!(
+                "{name}: a block of {columns} × {lines} pixels takes {block} bytes; at most {} can be read at once. Save it with ZIP",
+                bounds::EXR_BLOCK_BYTES
+            )));
+        }
         Ok(())
     }
 
-    fn blocks(&self) -> i64 {
+    /// Width and height of the largest block.
+    fn block_size(&self) -> [i64; 2] {
+        let [width, height] = self.data.size();
+        if let Some(Tiles { size: [x, y], .. }) = self.tiles {
+            return [width.min(x.into()), height.min(y.into())];
+        }
+        let lines = LINES_PER_BLOCK.get(usize::from(self.compression)).copied();
+        [width, height.min(lines.unwrap_or(1))]
+    }
+
+    /// Whether its blocks are tiles.
+    pub(super) const fn is_tiled(&self) -> bool {
+        self.tiles.is_some()
+    }
+
+    /// How many blocks its full size has, smaller levels left out.
+    pub(super) fn full_size_blocks(&self) -> u64 {
+        let full = Tiles { levels: 0, ..self.tiles.unwrap_or_default() };
+        let blocks = match self.tiles {
+            Some(_) => Self { tiles: Some(full), data: self.data, ..Self::default() }.blocks(),
+            None => self.blocks(),
+        };
+        blocks.unsigned_abs()
+    }
+
+    /// How many blocks it has in all levels.
+    pub(super) fn blocks(&self) -> i64 {
         let [width, height] = self.data.size();
         let Some(tiles) = self.tiles else {
             let lines = LINES_PER_BLOCK.get(usize::from(self.compression)).copied().unwrap_or(1);
@@ -201,15 +247,17 @@ pub fn read(bytes: &[u8], name: &str) -> Result<ExrHeader, Failure> {
     }
     let flags = version >> 8;
     let multipart = flags & 0x10 != 0;
-    if flags & 0x08 != 0 && !multipart {
-        return Err(unsupported(format!(
-            "{name} has deep pixels, which cannot be read. Flatten it"
-        )));
-    }
-    let mut parts = Vec::new();
+    let is_deep = flags & 0x08 != 0 && !multipart;
+    let mut parts: Vec<ExrPart> = Vec::new();
     loop {
-        let part = cursor.part()?;
-        part.check(name)?;
+        let mut part = cursor.part()?;
+        if is_deep && !part.kind.starts_with("deep") {
+            "deep".clone_into(&mut part.kind);
+        }
+        part.refusal = part.unreadable(name);
+        if part.refusal.is_none() {
+            part.check(name)?;
+        }
         parts.push(part);
         if !multipart || cursor.bytes.get(cursor.at) == Some(&0) {
             break;
@@ -221,10 +269,21 @@ pub fn read(bytes: &[u8], name: &str) -> Result<ExrHeader, Failure> {
     if multipart {
         cursor.at += 1;
     }
-    Ok(ExrHeader { parts, multipart, offsets_at: cursor.at })
+    match parts.iter().map(|part| part.refusal.as_ref()).collect::<Option<Vec<_>>>() {
+        Some(refusals) => {
+            Err(unsupported(refusals.first().map_or_else(String::new, ToString::to_string)))
+        }
+        None => Ok(ExrHeader { parts, multipart, offsets_at: cursor.at }),
+    }
 }
 
 impl ExrHeader {
+    /// Of parts in hand.
+    #[cfg(test)]
+    pub(super) const fn of_parts(parts: Vec<ExrPart>) -> Self {
+        Self { parts, multipart: true, offsets_at: 0 }
+    }
+
     /// Fails with `input.truncated` when a block of pixels was never written or lies beyond the end.
     pub fn check_blocks(&self, bytes: &[u8], name: &str) -> Result<(), Failure> {
         let blocks = self.parts.iter().map(ExrPart::blocks).fold(0_i64, i64::saturating_add);
@@ -252,21 +311,26 @@ impl ExrHeader {
                         index + 1
                     )));
                 }
+                at += 8;
+                index += 1;
+                // Blocks of other kinds of pixels have other heads.
+                if part.refusal.is_some() {
+                    continue;
+                }
                 let size_at = usize::try_from(offset).ok().and_then(|o| o.checked_add(head));
                 let size = size_at.and_then(|size_at| number(bytes, size_at, 4));
                 let end = size.map(|size| offset.saturating_add(head as u64 + 4 + size));
                 if end.is_none_or(|end| end > bytes.len() as u64) {
-                    return Err(cut(index, offset));
+                    return Err(cut(index - 1, offset));
                 }
-                at += 8;
-                index += 1;
             }
         }
         Ok(())
     }
 }
 
-fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
+/// A little-endian number of up to eight bytes.
+pub(super) fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
     let field = bytes.get(at..at.checked_add(size)?)?;
     Some(field.iter().rev().fold(0, |sum, byte| (sum << 8) | u64::from(*byte)))
 }
@@ -374,7 +438,18 @@ impl ExrPart {
                 }
                 self.chromaticities = Some(all);
             }
-            _ => {}
+            "framesPerSecond" => {
+                let part = |at: usize| number(value, at, 4).map(|part| part as u32);
+                let (frames, seconds) = (part(0).ok_or_else(bad)?, part(4).ok_or_else(bad)?);
+                self.fps = (seconds > 0).then(|| frames as f32 / seconds as f32);
+            }
+            "preview" => self.has_preview = true,
+            "lineOrder" | "screenWindowCenter" | "screenWindowWidth" | "chunkCount" => {}
+            other => {
+                if self.others.len() < bounds::EXR_ATTRIBUTES {
+                    self.others.push(other.to_owned());
+                }
+            }
         }
         Ok(0)
     }

@@ -1,11 +1,15 @@
-//! Decodes pictures: PNG, JPEG, TIFF, HDR and EXR.
+//! Decodes pictures of every format that the farm reads.
 
+use super::colour::{Management, Profile};
+use super::exr_image::{self, ExrPixels, Incomplete, LightCounts};
+use super::tiff_image::{self, TiffPixels};
 use super::{
-    Format, bounds, corrupt, exr_image, file_name, guarded, integrity, read_bounded, sniff_file,
-    too_large, truncated, unsupported,
+    Format, bounds, cmyk, corrupt, dds, file_name, guarded, integrity, read_bounded, sniff_file,
+    tga, too_large, truncated, unsupported, warning,
 };
+use crate::model::{AssetKind, Reason};
 use crate::preview::{DecodedImage, LinearImage, Picture};
-use crate::protocol::work::Failure;
+use crate::protocol::work::{Failure, Warning};
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader};
 use std::io::Cursor;
@@ -24,6 +28,63 @@ pub fn load_image(path: &Path) -> Result<DecodedImage, Failure> {
     decode(format, &bytes, &name)
 }
 
+/// A picture handed in as an asset.
+#[derive(Debug)]
+pub struct AssetPicture {
+    /// The picture, as far as it is there.
+    pub examined: Examined,
+    /// What lacks in it.
+    pub warnings: Vec<Warning>,
+    /// The layer of an EXR that is shown; empty where there is but one without a name.
+    pub layer: String,
+}
+
+/// Decodes a picture that was handed in. Unlike [`load_image`] it takes an EXR whose render was
+/// stopped, shows what is there, and warns.
+pub fn load_asset(path: &Path) -> Result<AssetPicture, Failure> {
+    let format = sniff_file(path)?;
+    let name = file_name(path);
+    let bytes = read_bounded(path, bounds::IMAGE_FILE_BYTES)?;
+    if format != Format::Exr {
+        let examined = examine(format, &bytes, &name)?;
+        return Ok(AssetPicture { examined, warnings: Vec::new(), layer: String::new() });
+    }
+    guarded(&name, || {
+        let exr = exr_image::decode(&bytes, &name, Incomplete::Show)?;
+        let mut warnings = Vec::new();
+        if exr.blocks < exr.expected {
+            let damage = exr
+                .damage
+                .as_ref()
+                .map_or_else(String::new, |why| format!(" The first damaged one: {why}."));
+            warnings.push(warning(
+                Reason::InputTruncated,
+                format!(
+                    "{name} is not whole: {} of its {} blocks of pixels are there, the rest is clear.{damage} Render it again",
+                    exr.blocks, exr.expected
+                ),
+            ));
+        }
+        if !exr.is_in_view {
+            warnings.push(warning(
+                Reason::InputNothingToDraw,
+                format!("{name} shows nothing: all its pixels lie outside its display window"),
+            ));
+        }
+        let layer = exr.layer.clone();
+        Ok(AssetPicture { examined: of_exr(exr), warnings, layer })
+    })
+}
+
+fn of_exr(exr: ExrPixels) -> Examined {
+    Examined {
+        image: DecodedImage::Light(exr.image),
+        channels: exr.channels,
+        not_finite: exr.counts.not_finite,
+        counts: exr.counts,
+    }
+}
+
 /// A decoded picture, and what its pixels no longer tell.
 #[derive(Debug)]
 pub struct Examined {
@@ -33,30 +94,69 @@ pub struct Examined {
     pub channels: u8,
     /// Pixels with a value that was no finite number, before they were mended.
     pub not_finite: u64,
+    /// Pixels of light with values that are none.
+    pub counts: LightCounts,
 }
 
-/// Decodes a picture in memory.
+impl Examined {
+    /// A finished picture, in which there is nothing to mend.
+    fn whole(image: DecodedImage, channels: u8) -> Self {
+        Self { image, channels, not_finite: 0, counts: LightCounts::default() }
+    }
+}
+
+/// Decodes a picture in memory as it is stored: what a texture needs.
 pub(super) fn decode(format: Format, bytes: &[u8], name: &str) -> Result<DecodedImage, Failure> {
-    examine(format, bytes, name).map(|examined| examined.image)
+    examine_as(format, bytes, name, Management::AsStored).map(|examined| examined.image)
 }
 
-/// Decodes a picture in memory, and counts on the way what is mended.
+/// Decodes a picture in memory, in the colours that it means, and counts on the way what is
+/// mended.
 pub fn examine(format: Format, bytes: &[u8], name: &str) -> Result<Examined, Failure> {
+    examine_as(format, bytes, name, Management::ToSrgb)
+}
+
+fn examine_as(
+    format: Format,
+    bytes: &[u8],
+    name: &str,
+    colours: Management,
+) -> Result<Examined, Failure> {
     guarded(name, || match format {
-        Format::Exr => exr_image::decode(bytes, name).map(|exr| Examined {
-            image: DecodedImage::Light(exr.image),
-            channels: exr.channels,
-            not_finite: exr.not_finite,
-        }),
-        Format::Png | Format::Jpeg | Format::Tiff | Format::Hdr => raster(format, bytes, name),
+        Format::Exr => exr_image::decode(bytes, name, Incomplete::Refuse).map(of_exr),
+        Format::Tiff => {
+            integrity::check_whole(format, bytes, name)?;
+            let tiff = tiff_image::decode(bytes, name, colours == Management::ToSrgb)?;
+            let TiffPixels { image, channels, counts } = tiff;
+            Ok(Examined { image, channels, not_finite: counts.not_finite, counts })
+        }
+        Format::Dds => {
+            let (image, channels) = dds::decode(bytes, name)?;
+            Ok(Examined::whole(image, channels))
+        }
+        picture if picture.kind() == AssetKind::Image => raster(format, bytes, name, colours),
         mesh => Err(unsupported(format!("{name} is a {} mesh, not a picture", mesh.name()))),
     })
 }
 
-fn raster(format: Format, bytes: &[u8], name: &str) -> Result<Examined, Failure> {
+fn raster(
+    format: Format,
+    bytes: &[u8],
+    name: &str,
+    colours: Management,
+) -> Result<Examined, Failure> {
     integrity::check_whole(format, bytes, name)?;
     let mut decoder = decoder(format, bytes, name)?;
-    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let orientation = orientation(&mut decoder);
+    let icc = match colours {
+        Management::ToSrgb => decoder.icc_profile().ok().flatten(),
+        Management::AsStored => None,
+    };
+    let profile = icc.as_deref().and_then(Profile::of);
+    if format == Format::Jpeg && cmyk::markers(bytes).components == 4 {
+        let image = cmyk::decode(bytes, name, orientation, profile.as_ref())?;
+        return Ok(Examined::whole(image, 4));
+    }
     let mut image = DynamicImage::from_decoder(decoder).map_err(|error| failure(&error, name))?;
     image.apply_orientation(orientation);
     let channels = image.color().channel_count();
@@ -65,8 +165,15 @@ fn raster(format: Format, bytes: &[u8], name: &str) -> Result<Examined, Failure>
         other => {
             let rgba = other.into_rgba8();
             let (width, height) = rgba.dimensions();
-            let picture = Picture { width, height, rgba: rgba.into_raw() };
-            Examined { image: DecodedImage::Display(picture), channels, not_finite: 0 }
+            let mut rgba = rgba.into_raw();
+            if format == Format::Tga && !tga::has_alpha(bytes) {
+                rgba.as_chunks_mut::<4>().0.iter_mut().for_each(|[.., alpha]| *alpha = 255);
+            }
+            if let Some(profile) = &profile {
+                profile.rgba_to_srgb(&mut rgba);
+            }
+            let image = DecodedImage::Display(Picture { width, height, rgba });
+            Examined::whole(image, channels)
         }
     })
 }
@@ -80,8 +187,11 @@ pub(super) fn decoder<'a>(
     let format = match format {
         Format::Png => ImageFormat::Png,
         Format::Jpeg => ImageFormat::Jpeg,
-        Format::Tiff => ImageFormat::Tiff,
         Format::Hdr => ImageFormat::Hdr,
+        Format::Tga => ImageFormat::Tga,
+        Format::Bmp => ImageFormat::Bmp,
+        Format::Webp => ImageFormat::WebP,
+        Format::Gif => ImageFormat::Gif,
         other => return Err(unsupported(format!("{name} is {}, not a raster", other.name()))),
     };
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
@@ -92,31 +202,98 @@ pub(super) fn decoder<'a>(
     reader.limits(limits);
     let decoder = reader.into_decoder().map_err(|error| failure(&error, name))?;
     let (width, height) = decoder.dimensions();
+    check_size(width, height, u64::from(decoder.color_type().bytes_per_pixel()), name)?;
+    Ok(decoder)
+}
+
+/// How the picture is to be turned, by its EXIF. Some writers of WebP put the mark of JPEG before
+/// it, which the decoder does not expect.
+pub(super) fn orientation(decoder: &mut impl ImageDecoder) -> Orientation {
+    let exif = decoder.exif_metadata().ok().flatten().unwrap_or_default();
+    let exif = exif.strip_prefix(b"Exif\0\0").unwrap_or(&exif);
+    Orientation::from_exif_chunk(exif).unwrap_or(Orientation::NoTransforms)
+}
+
+/// Refuses what is empty or larger than the bounds, before anything is decoded.
+pub(super) fn check_size(
+    width: u32,
+    height: u32,
+    pixel_bytes: u64,
+    name: &str,
+) -> Result<(), Failure> {
     if width == 0 || height == 0 {
-        return Err(corrupt(format!("{name} is {width} × {height} pixels")));
+        return Err(corrupt(format!("{name} is {width} × {height} pixels. Export it again")));
     }
     let pixels = u64::from(width) * u64::from(height);
-    if pixels > bounds::IMAGE_PIXELS || decoder.total_bytes() > DECODER_BYTES {
+    let edge = bounds::IMAGE_EDGE;
+    let bytes = pixels.saturating_mul(pixel_bytes);
+    if width > edge || height > edge || pixels > bounds::IMAGE_PIXELS || bytes > DECODER_BYTES {
         return Err(too_large(format!(
-            "{name} is {width} × {height} pixels; at most {} pixels can be read. Make it smaller",
+            "{name} is {width} × {height} pixels of {pixel_bytes} bytes; at most {} pixels, {edge} an edge and {DECODER_BYTES} bytes can be read. Make it smaller",
             bounds::IMAGE_PIXELS
         )));
     }
-    Ok(decoder)
+    Ok(())
+}
+
+/// A finished picture, turned upright.
+pub(super) fn turned(
+    width: u32,
+    height: u32,
+    rgba: Vec<u8>,
+    orientation: Orientation,
+) -> DecodedImage {
+    let buffer = image::RgbaImage::from_raw(width, height, rgba).unwrap_or_default();
+    let mut image = DynamicImage::ImageRgba8(buffer);
+    image.apply_orientation(orientation);
+    let rgba = image.into_rgba8();
+    let (width, height) = rgba.dimensions();
+    DecodedImage::Display(Picture { width, height, rgba: rgba.into_raw() })
+}
+
+/// Light, turned upright.
+pub(super) fn turned_light(light: LinearImage, orientation: Orientation) -> DecodedImage {
+    if orientation == Orientation::NoTransforms {
+        return DecodedImage::Light(light);
+    }
+    let values = light.pixels.into_flattened();
+    let buffer = image::Rgba32FImage::from_raw(light.width, light.height, values);
+    let mut image = DynamicImage::ImageRgba32F(buffer.unwrap_or_default());
+    image.apply_orientation(orientation);
+    let image = image.into_rgba32f();
+    let (width, height) = image.dimensions();
+    let pixels = image.pixels().map(|pixel| pixel.0).collect();
+    DecodedImage::Light(LinearImage { width, height, pixels })
 }
 
 fn light(image: DynamicImage, channels: u8) -> Examined {
     let image = image.into_rgba32f();
     let (width, height) = image.dimensions();
-    let finite = |value: f32| if value.is_nan() { 0.0 } else { value.clamp(-65_504.0, 65_504.0) };
-    let mut not_finite = 0;
+    let mut counts = LightCounts::default();
     let mended = |pixel: &image::Rgba<f32>| {
-        not_finite += u64::from(!pixel.0.iter().all(|value| value.is_finite()));
-        pixel.0.map(finite)
+        let mut pixel = pixel.0;
+        counts.mend(&mut pixel);
+        pixel
     };
     let pixels = image.pixels().map(mended).collect();
     let image = DecodedImage::Light(LinearImage { width, height, pixels });
-    Examined { image, channels, not_finite }
+    Examined { image, channels, not_finite: counts.not_finite, counts }
+}
+
+/// The reason behind an error of the decoder of TIFF.
+pub(super) fn failure_of_tiff(error: &tiff::TiffError, name: &str) -> Failure {
+    use tiff::TiffError::{IoError, LimitsExceeded, UnsupportedError};
+    let text = error.to_string();
+    match error {
+        LimitsExceeded => too_large(format!("{name} is too large: {text}. Make it smaller")),
+        UnsupportedError(_) => {
+            unsupported(format!("{name} cannot be read: {text}. Save it as 8- or 16-bit PNG"))
+        }
+        IoError(_) if says_cut(&text) => {
+            truncated(format!("{name} ends too early: {text}. Copy or export it again"))
+        }
+        _ => corrupt(format!("{name} cannot be decoded: {text}. Export it again")),
+    }
 }
 
 /// The reason behind a decoder's error.
@@ -132,6 +309,9 @@ pub(super) fn failure(error: &ImageError, name: &str) -> Failure {
         }
         _ if says_cut(&text) => {
             truncated(format!("{name} ends too early: {text}. Copy or export it again"))
+        }
+        _ if text.contains("too large") => {
+            too_large(format!("{name} is too large: {text}. Make it smaller"))
         }
         _ => corrupt(format!("{name} cannot be decoded: {text}. Export it again")),
     }

@@ -115,6 +115,27 @@ fn tiff(bytes: &[u8], name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The bytes of a classic TIFF of a palette, told to be a picture of grey indices: its decoder
+/// takes no palettes. None for any other file.
+pub(super) fn tiff_of_indices(bytes: &[u8]) -> Option<Vec<u8>> {
+    const PHOTOMETRIC: u64 = 262;
+    const PALETTE: u64 = 3;
+    let tiff = Tiff::of(bytes)?;
+    let directory = tiff.number(4, 4)?;
+    let entries = 0..tiff.number(directory, 2)?;
+    let mut entries = entries.map(|index| directory.saturating_add(2 + index * 12));
+    let entry = entries.find(|entry| tiff.number(*entry, 2) == Some(PHOTOMETRIC))?;
+    let at = entry.checked_add(8)?;
+    if tiff.number(at, 2)? != PALETTE {
+        return None;
+    }
+    let grey: [u8; 2] = if tiff.little { 1_u16.to_le_bytes() } else { 1_u16.to_be_bytes() };
+    let mut copy = bytes.to_vec();
+    let at = usize::try_from(at).ok()?;
+    copy.get_mut(at..at + 2)?.copy_from_slice(&grey);
+    Some(copy)
+}
+
 /// Access to the numbers of a classic TIFF; `BigTIFF` is left to the decoder.
 struct Tiff<'a> {
     bytes: &'a [u8],

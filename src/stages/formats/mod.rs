@@ -7,8 +7,14 @@
 pub mod blend;
 pub mod bounds;
 mod card;
+mod colour;
+mod cmyk;
+mod dds;
+mod dds_pixels;
+mod exr_blocks;
 pub mod exr_header;
 pub mod exr_image;
+pub mod exr_layers;
 pub mod fbx;
 pub mod glb_writer;
 pub mod gltf;
@@ -17,6 +23,7 @@ pub mod image_writer;
 pub mod images;
 pub mod integrity;
 mod mesh;
+mod moving;
 pub mod mtl;
 pub mod obj;
 pub mod ply;
@@ -27,6 +34,9 @@ pub mod sequence;
 pub mod sniff;
 pub mod stl;
 mod strokes;
+mod tga;
+mod tiff_image;
+mod tiff_samples;
 mod textures;
 mod words;
 #[cfg(test)]
@@ -34,12 +44,20 @@ mod assimp_tests;
 #[cfg(test)]
 mod mutations;
 #[cfg(test)]
+mod raster_tests;
+#[cfg(test)]
+mod exr_tests;
+#[cfg(test)]
+mod exr_tests_files;
+#[cfg(test)]
+mod pillow_tests;
+#[cfg(test)]
 mod tests;
 
 pub use glb_writer::write_glb;
-pub use image_facts::{ImageFacts, image_facts};
+pub use image_facts::{ImageFacts, asset_facts, image_facts};
 pub use image_writer::write_exr;
-pub use images::load_image;
+pub use images::{load_asset, load_image};
 pub use references::{SideFiles, side_files};
 pub use sequence::group;
 pub use sniff::{Format, sniff_file};
@@ -83,8 +101,11 @@ pub fn load_scene(
             Format::StlBinary | Format::StlAscii => stl::read(&bytes, &name, reporter)?,
             Format::Ply => ply::read(&bytes, &name, reporter)?,
             Format::Fbx => fbx::read(&bytes, &name, &sides, reporter)?,
-            Format::Png | Format::Jpeg | Format::Tiff | Format::Exr | Format::Hdr => {
-                return Err(unsupported(format!("{name} is a picture, not a mesh")));
+            picture => {
+                return Err(unsupported(format!(
+                    "{name} is a {} picture, not a mesh",
+                    picture.name()
+                )));
             }
         };
         mesh::finished(loaded, &name)

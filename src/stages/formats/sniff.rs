@@ -1,6 +1,6 @@
 //! Says what a file is by its first bytes, not by its name.
 
-use super::{bounds, corrupt, file_name, unsupported};
+use super::{bounds, corrupt, file_name, tga, unsupported};
 use crate::model::{AssetKind, Reason};
 use crate::protocol::work::Failure;
 use crate::stages::failure::failure_from_io;
@@ -35,11 +35,21 @@ pub enum Format {
     Exr,
     /// Radiance HDR.
     Hdr,
+    /// Truevision TGA.
+    Tga,
+    /// Windows bitmap.
+    Bmp,
+    /// WebP.
+    Webp,
+    /// GIF; its first frame.
+    Gif,
+    /// `DirectDraw` surface.
+    Dds,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 17] = [
         Self::Glb,
         Self::Gltf,
         Self::Obj,
@@ -52,6 +62,11 @@ impl Format {
         Self::Tiff,
         Self::Exr,
         Self::Hdr,
+        Self::Tga,
+        Self::Bmp,
+        Self::Webp,
+        Self::Gif,
+        Self::Dds,
     ];
 
     /// What an asset of this format is; a set of numbered pictures is a sequence instead.
@@ -64,7 +79,16 @@ impl Format {
             | Self::StlAscii
             | Self::Ply
             | Self::Fbx => AssetKind::Mesh,
-            Self::Png | Self::Jpeg | Self::Tiff | Self::Exr | Self::Hdr => AssetKind::Image,
+            Self::Png
+            | Self::Jpeg
+            | Self::Tiff
+            | Self::Exr
+            | Self::Hdr
+            | Self::Tga
+            | Self::Bmp
+            | Self::Webp
+            | Self::Gif
+            | Self::Dds => AssetKind::Image,
         }
     }
 
@@ -83,6 +107,11 @@ impl Format {
             Self::Tiff => "TIFF",
             Self::Exr => "OpenEXR",
             Self::Hdr => "Radiance HDR",
+            Self::Tga => "TGA",
+            Self::Bmp => "BMP",
+            Self::Webp => "WebP",
+            Self::Gif => "GIF",
+            Self::Dds => "DDS",
         }
     }
 
@@ -100,6 +129,11 @@ impl Format {
             Self::Tiff => &["tif", "tiff"],
             Self::Exr => &["exr", "sxr", "mxr"],
             Self::Hdr => &["hdr", "rgbe", "pic"],
+            Self::Tga => &["tga", "targa", "icb", "vda", "vst"],
+            Self::Bmp => &["bmp", "dib"],
+            Self::Webp => &["webp"],
+            Self::Gif => &["gif"],
+            Self::Dds => &["dds"],
         }
     }
 
@@ -123,6 +157,11 @@ impl Format {
             Self::Tiff => "image/tiff",
             Self::Exr => "image/x-exr",
             Self::Hdr => "image/vnd.radiance",
+            Self::Tga => "image/x-tga",
+            Self::Bmp => "image/bmp",
+            Self::Webp => "image/webp",
+            Self::Gif => "image/gif",
+            Self::Dds => "image/vnd-ms.dds",
         }
     }
 
@@ -139,7 +178,13 @@ impl Format {
 /// `input.unsupported` or `input.wrong_suffix` (content of another format than the suffix says).
 pub fn sniff_file(path: &Path) -> Result<Format, Failure> {
     let (head, size) = read_head(path)?;
-    sniff_named(&head, size, &file_name(path))
+    let name = file_name(path);
+    let found = sniff_named(&head, size, &name);
+    // Where the head says nothing, the mark at the end of a TGA may.
+    if found.is_err() && tga::is_header(&head) && tga::ends_with_footer(path) {
+        return named_as(Format::Tga, &name);
+    }
+    found
 }
 
 /// As [`sniff_file`], for bytes in hand: the first ones, the size of all, and the file's name.
@@ -153,7 +198,16 @@ pub fn sniff_named(head: &[u8], size_bytes: u64, name: &str) -> Result<Format, F
     let suffix = Path::new(name).extension().map(|suffix| suffix.to_string_lossy().into_owned());
     let named = suffix.as_deref().and_then(Format::by_suffix);
     match (sniff(head, size_bytes, named), named) {
-        (Some(found), Some(named)) if found.suffixes() != named.suffixes() => Err(Failure::new(
+        (Some(found), _) => named_as(found, name),
+        (None, named) => Err(unknown(head, name, named)),
+    }
+}
+
+/// The format that was found, unless the name says another one.
+fn named_as(found: Format, name: &str) -> Result<Format, Failure> {
+    let suffix = Path::new(name).extension().map(|suffix| suffix.to_string_lossy().into_owned());
+    match suffix.as_deref().and_then(Format::by_suffix) {
+        Some(named) if found.suffixes() != named.suffixes() => Err(Failure::new(
             Reason::InputWrongSuffix,
             format!(
                 "{name} is a {} file by its content, but its name says {}. Rename it to end in .{}, or export it again",
@@ -162,8 +216,7 @@ pub fn sniff_named(head: &[u8], size_bytes: u64, name: &str) -> Result<Format, F
                 found.suffix()
             ),
         )),
-        (Some(found), _) => Ok(found),
-        (None, named) => Err(unknown(head, name, named)),
+        _ => Ok(found),
     }
 }
 
@@ -202,19 +255,28 @@ fn read_head(path: &Path) -> Result<(Vec<u8>, u64), Failure> {
 /// What these first bytes belong to. `size_bytes` is of the whole file; `named` is what the name
 /// says, which decides only where the bytes themselves say nothing (binary STL, bare OBJ).
 pub fn sniff(head: &[u8], size_bytes: u64, named: Option<Format>) -> Option<Format> {
-    by_magic(head).or_else(|| by_stl_size(head, size_bytes)).or_else(|| by_text(head, named)).or(
-        // A binary STL has no magic number; a cut one no longer fits its count of triangles.
-        match named {
-            Some(Format::StlBinary) if size_bytes >= 84 && !is_text(head) && !all_equal(head) => {
-                foreign_name(head).is_none().then_some(Format::StlBinary)
-            }
-            _ => None,
-        },
-    )
+    let whole = head.len() as u64 == size_bytes;
+    let is_tga =
+        || tga::is_header(head) && (named == Some(Format::Tga) || (whole && tga::has_footer(head)));
+    by_magic(head)
+        .or_else(|| by_stl_size(head, size_bytes))
+        .or_else(|| by_text(head, named))
+        .or_else(|| is_tga().then_some(Format::Tga))
+        .or(
+            // A binary STL has no magic number; a cut one no longer fits its count of triangles.
+            match named {
+                Some(Format::StlBinary)
+                    if size_bytes >= 84 && !is_text(head) && !all_equal(head) =>
+                {
+                    foreign_name(head).is_none().then_some(Format::StlBinary)
+                }
+                _ => None,
+            },
+        )
 }
 
 fn by_magic(head: &[u8]) -> Option<Format> {
-    const MAGIC: [(&[u8], Format); 14] = [
+    const MAGIC: [(&[u8], Format); 17] = [
         (b"glTF", Format::Glb),
         (b"\x89PNG\r\n\x1a\n", Format::Png),
         (&[0xff, 0xd8, 0xff], Format::Jpeg),
@@ -229,8 +291,25 @@ fn by_magic(head: &[u8]) -> Option<Format> {
         (b"ply\r", Format::Ply),
         (b"Kaydara FBX Binary", Format::Fbx),
         (b"; FBX", Format::Fbx),
+        (b"GIF87a", Format::Gif),
+        (b"GIF89a", Format::Gif),
+        (b"DDS \x7c\0\0\0", Format::Dds),
     ];
+    if head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP") {
+        return Some(Format::Webp);
+    }
+    if is_bmp(head) {
+        return Some(Format::Bmp);
+    }
     MAGIC.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, format)| *format)
+}
+
+/// `BM`, and a header of one of the sizes that exist (12 to 124 bytes): two letters alone are
+/// too little.
+fn is_bmp(head: &[u8]) -> bool {
+    let size: Option<[u8; 4]> = head.get(14..18).and_then(|size| size.try_into().ok());
+    let known = [12, 16, 40, 52, 56, 64, 108, 124];
+    head.starts_with(b"BM") && size.is_some_and(|size| known.contains(&u32::from_le_bytes(size)))
 }
 
 fn by_stl_size(head: &[u8], size_bytes: u64) -> Option<Format> {
@@ -305,15 +384,11 @@ fn is_text(head: &[u8]) -> bool {
 
 /// The name of a well-known format that cannot be read.
 pub fn foreign_name(head: &[u8]) -> Option<&'static str> {
-    const FOREIGN: [(usize, &[u8], &str); 21] = [
+    const FOREIGN: [(usize, &[u8], &str); 17] = [
         (0, b"\xff\xfe", "text in UTF-16 (save it as UTF-8)"),
         (0, b"\xfe\xff", "text in UTF-16 (save it as UTF-8)"),
         (0, b"BLENDER", "a Blender file"),
         (0, b"8BPS", "a Photoshop file"),
-        (0, b"GIF8", "a GIF"),
-        (8, b"WEBP", "a WebP picture"),
-        (0, b"BM", "a BMP picture"),
-        (0, b"DDS ", "a DDS texture"),
         (1, b"KTX ", "a KTX texture"),
         (0, b"PXR-USDC", "a binary USD file"),
         (0, b"#usda", "a text USD file"),
@@ -346,6 +421,27 @@ mod tests {
         file
     }
 
+    fn tga_bytes(footer: bool) -> Vec<u8> {
+        let mut file = vec![0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 24, 0];
+        file.extend([9; 6]);
+        if footer {
+            file.extend([0; 8]);
+            file.extend(b"TRUEVISION-XFILE.\0");
+        }
+        file
+    }
+
+    #[test]
+    fn a_tga_without_its_suffix_is_known_by_its_footer_alone() {
+        assert_eq!(sniff(&tga_bytes(false), 24, None), None);
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("large");
+        let mut file = tga_bytes(true);
+        file.splice(18..18, vec![3; 100_000]);
+        std::fs::write(&path, file).expect("written");
+        assert_eq!(sniff_file(&path), Ok(Format::Tga));
+    }
+
     #[test]
     fn content_decides() {
         let cases: Vec<(&str, Vec<u8>, Format)> = vec![
@@ -366,6 +462,12 @@ mod tests {
             ("a.exr", vec![0x76, 0x2f, 0x31, 0x01, 2], Format::Exr),
             ("a.hdr", b"#?RADIANCE\n".to_vec(), Format::Hdr),
             ("no-suffix", b"#?RGBE\n".to_vec(), Format::Hdr),
+            ("a.webp", b"RIFF\x20\0\0\0WEBPVP8L".to_vec(), Format::Webp),
+            ("a.gif", b"GIF89a\x01\0\x01\0".to_vec(), Format::Gif),
+            ("a.bmp", b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0".to_vec(), Format::Bmp),
+            ("a.dds", b"DDS \x7c\0\0\0".to_vec(), Format::Dds),
+            ("a.tga", tga_bytes(false), Format::Tga),
+            ("no-suffix", tga_bytes(true), Format::Tga),
         ];
         for (name, bytes, format) in cases {
             assert_eq!(sniff_named(&bytes, bytes.len() as u64, name), Ok(format), "{name}");

@@ -1,7 +1,5 @@
 //! `sawah preview`: pictures of files, without a farm.
 
-#![expect(clippy::doc_markdown, reason = "these comments are help texts, shown as they are")]
-
 use super::error::{CliError, Exit};
 use super::output;
 use super::words;
@@ -100,7 +98,7 @@ pub(super) fn run(arguments: &PreviewArguments, json: bool) -> Result<Exit, CliE
     let drawing = || draw_all(arguments, json);
     let drawn = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        thread.spawn_scoped(scope, drawing).map(|thread| thread.join())
+        thread.spawn_scoped(scope, drawing).map(std::thread::ScopedJoinHandle::join)
     });
     let drawn = drawn.map_err(|error| CliError::internal(&format!("no thread: {error}")))?;
     drawn.unwrap_or_else(|_| Err(CliError::internal("a fault inside Sawah: please report it")))

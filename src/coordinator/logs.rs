@@ -244,7 +244,7 @@ async fn piece_of(farm: &Farm, job: JobId, epoch: Epoch, offset: i64) -> Result<
         return read.map_err(|error| Refusal::internal(error.to_string()));
     }
     let logs = farm.logs.clone();
-    Ok(blocking(move || logs.read(job, epoch, offset)).await?)
+    blocking(move || logs.read(job, epoch, offset)).await
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::model::{Epoch, JobId, PipelineId, Reason, Stage};
 use crate::programs::Mark;
 use crate::protocol::work::{Failure, JobLimits};
 use crate::stages::fixture::{is_running, request, write_program};
-use crate::stages::{StageRequest, may_share};
+use crate::stages::may_share;
 use crate::worker::process::{HostEnd, HostRun, run_in_pool};
 use crate::worker::running::{Stop, StopSignal};
 use rustix::process::Pid;

@@ -198,9 +198,9 @@ mod tests {
         log.push("more");
         assert!(log.batch().is_some());
         assert_eq!(log.take_short(), None, "the batch may have arrived");
-        let long = LogBuffer::default();
-        long.push(&"x".repeat(limits::SHORT_LOG_BYTES));
-        assert_eq!(long.take_short(), None);
+        let wordy = LogBuffer::default();
+        wordy.push(&"x".repeat(limits::SHORT_LOG_BYTES));
+        assert_eq!(wordy.take_short(), None);
     }
 
     #[test]

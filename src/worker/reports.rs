@@ -42,11 +42,13 @@ impl ReportQueue {
                 continue;
             }
             let told = api.report(session, reports).await;
-            let told = told.and_then(|outcomes| match outcomes.len() >= answers.last_end() {
-                true => Ok(outcomes),
-                false => Err(ApiError::Unreachable("its answer is too short".to_owned())),
+            let told = told.and_then(|outcomes| {
+                if outcomes.len() < answers.last_end() {
+                    return Err(ApiError::Unreachable("its answer is too short".to_owned()));
+                }
+                Ok(outcomes)
             });
-            answers.give(told);
+            answers.give(&told);
         }
     }
 
@@ -82,9 +84,9 @@ impl Answers {
         self.0.last().map_or(0, |(end, _)| *end)
     }
 
-    fn give(self, told: Result<Vec<ReportOutcome>, ApiError>) {
+    fn give(self, told: &Result<Vec<ReportOutcome>, ApiError>) {
         for (end, answer) in self.0 {
-            let outcome = match &told {
+            let outcome = match told {
                 Ok(outcomes) => match outcomes.get(end.saturating_sub(1)) {
                     Some(ReportOutcome::Refused(problem)) => Err(problem.clone().into()),
                     _ => Ok(()),
@@ -103,7 +105,7 @@ mod tests {
     use crate::model::{Epoch, JobId, JobState};
     use crate::protocol::batch::ReportEvent;
     use crate::protocol::problem::{Problem, ProblemCode};
-    use futures_util::FutureExt as _;
+    use futures_util::FutureExt;
 
     fn report(job: i64) -> Report {
         Report { job: JobId(job), epoch: Epoch(1), event: ReportEvent::Start }
@@ -131,8 +133,8 @@ mod tests {
         let jobs: Vec<i64> = reports.iter().map(|report| report.job.0).collect();
         assert_eq!(jobs, [1, 2, 2, 3]);
         let done = ReportOutcome::State(JobState::Processing);
-        answers.give(Ok(vec![done.clone(), refused(), done, refused()]));
-        let said = sends.map(|send| send.now_or_never());
+        answers.give(&Ok(vec![done.clone(), refused(), done, refused()]));
+        let said = sends.map(FutureExt::now_or_never);
         assert_eq!(said, [Some(Ok(())), Some(Ok(())), Some(Err(ApiError::Superseded))]);
         assert!(queue.take().1.is_empty());
     }

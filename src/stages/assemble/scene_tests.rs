@@ -147,8 +147,8 @@ fn frames_that_were_asked_and_not_made_follow_the_gap_policy() {
 #[test]
 fn frames_that_cannot_be_read_here_are_told_or_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let tga = |path: &Path, _: usize| std::fs::write(path, [7_u8; 400]).unwrap();
-    let mut request = scene(folder.path(), &["a_0001.tga", "a_0002.tga"], tga);
+    let foreign = |path: &Path, _: usize| std::fs::write(path, [7_u8; 400]).unwrap();
+    let mut request = scene(folder.path(), &["a_0001.iff", "a_0002.iff"], foreign);
     let output = run_with(&request, &Heard::default(), &programs()).unwrap();
     assert_eq!(output.report.warnings[0].reason, Reason::InputUnsupported);
     assert_eq!(output.files, []);

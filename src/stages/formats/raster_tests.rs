@@ -1,6 +1,4 @@
 //! Pictures of every format and kind, each against pixels that are known.
-#![expect(clippy::float_cmp, reason = "the values are exact in the files")]
-
 use super::*;
 use crate::model::Reason;
 use crate::preview::{DecodedImage, Picture};
@@ -210,11 +208,14 @@ fn tiff(size: [u16; 2], tags: &[Tag<'_>], pixels: &[u8]) -> Vec<u8> {
     file
 }
 
+/// A name, a file and its pixels.
+type Case = (&'static str, Vec<u8>, Vec<[u8; 4]>);
+
 #[test]
 fn unusual_tiffs_have_the_right_pixels() {
     let palette: Vec<u16> = vec![0, 0xffff, 0, 0x8080, 0, 0, 0xffff, 0, 0, 0, 0, 0xffff];
     let float = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
-    let cases: [(&str, Vec<u8>, Vec<[u8; 4]>); 8] = [
+    let cases: [Case; 8] = [
         (
             "palette",
             tiff([2, 1], &[(258, &[2]), (262, &[3]), (320, &palette)], &[0b0111_0000]),
@@ -328,15 +329,17 @@ fn the_orientation_of_a_webp_is_baked_in_with_and_without_the_mark_of_jpeg() {
 }
 
 /// A DDS header with a code of four letters, and pixels behind it.
-fn dds(size: [u32; 2], code: &[u8; 4], dxgi: Option<u32>, pixels: &[u8]) -> Vec<u8> {
+fn dds(size: [u32; 2], code: [u8; 4], dxgi: Option<u32>, pixels: &[u8]) -> Vec<u8> {
     let mut file = vec![0_u8; 128];
     file[..4].copy_from_slice(b"DDS ");
     for (at, value) in [(4, 124), (12, size[1]), (16, size[0]), (28, 1), (76, 32), (80, 4_u32)] {
         file[at..at + 4].copy_from_slice(&value.to_le_bytes());
     }
-    file[84..88].copy_from_slice(code);
+    file[84..88].copy_from_slice(&code);
     if let Some(dxgi) = dxgi {
-        [dxgi, 3, 0, 1, 0].iter().for_each(|value| file.extend(value.to_le_bytes()));
+        for value in [dxgi, 3, 0, 1, 0] {
+            file.extend(value.to_le_bytes());
+        }
     }
     file.extend(pixels);
     file
@@ -346,21 +349,21 @@ fn dds(size: [u32; 2], code: &[u8; 4], dxgi: Option<u32>, pixels: &[u8]) -> Vec<
 fn textures_of_dds_are_read() {
     // Both colours of the block are red in 5:6:5, and every pixel takes the first one.
     let bc1 = [0, 0xf8, 0, 0xf8, 0, 0, 0, 0];
-    let picture = shown("a.dds", &dds([3, 2], b"DXT1", None, &bc1));
+    let picture = shown("a.dds", &dds([3, 2], *b"DXT1", None, &bc1));
     assert_eq!((picture.width, picture.height), (3, 2));
     assert_eq!(pixel(&picture, 2, 1), [255, 0, 0, 255]);
     let grey = [128, 128, 0, 0, 0, 0, 0, 0];
-    let picture = shown("a.dds", &dds([4, 4], b"ATI1", None, &grey));
+    let picture = shown("a.dds", &dds([4, 4], *b"ATI1", None, &grey));
     assert_eq!(pixel(&picture, 1, 3), [128, 128, 128, 255]);
-    let bgra = shown("a.dds", &dds([1, 1], b"DX10", Some(87), &[1, 2, 3, 4]));
+    let bgra = shown("a.dds", &dds([1, 1], *b"DX10", Some(87), &[1, 2, 3, 4]));
     assert_eq!(pixel(&bgra, 0, 0), [3, 2, 1, 4]);
-    let facts = facts("a.dds", &dds([4, 4], b"DX10", Some(98), &[0; 16]));
+    let facts = facts("a.dds", &dds([4, 4], *b"DX10", Some(98), &[0; 16]));
     assert_eq!((facts.compression.as_str(), facts.width), ("BC7", 4));
-    let cut = refused("a.dds", &dds([64, 64], b"DXT1", None, &bc1));
+    let cut = refused("a.dds", &dds([64, 64], *b"DXT1", None, &bc1));
     assert_eq!(cut.reason, Reason::InputTruncated, "{}", cut.message);
-    let unknown = refused("a.dds", &dds([1, 1], b"DX10", Some(130), &[0; 64]));
+    let unknown = refused("a.dds", &dds([1, 1], *b"DX10", Some(130), &[0; 64]));
     assert_eq!(unknown.reason, Reason::InputUnsupported, "{}", unknown.message);
-    let huge = refused("a.dds", &dds([60_000, 60_000], b"DXT1", None, &bc1));
+    let huge = refused("a.dds", &dds([60_000, 60_000], *b"DXT1", None, &bc1));
     assert_eq!(huge.reason, Reason::InputTooLarge, "{}", huge.message);
 }
 

@@ -252,7 +252,7 @@ impl Pixels<'_> {
                     [red, green, blue] => [*red, *green, *blue, 255],
                     [red, green, blue, alpha, ..] => [*red, *green, *blue, *alpha],
                     _ => [0; 4],
-                }))
+                }));
             }
             _ => return Err(self.refused()),
         }

@@ -41,6 +41,7 @@ impl House {
                 work_dir: farm.join("staging"),
                 slots: context.settings.worker_slots.value,
                 profiles_dir: context.folders.renderers(),
+                adapter: context.settings.worker_adapter.value.clone(),
                 gpu_masks: context.settings.worker_gpu_masks.value.clone(),
                 paths: context.settings.worker_paths.value.clone(),
             };

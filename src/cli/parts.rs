@@ -93,6 +93,8 @@ pub(super) struct WorkerPlan {
     pub(super) slots: u32,
     /// The user's own renderer profiles.
     pub(super) profiles_dir: PathBuf,
+    /// Which adapter pictures are drawn with.
+    pub(super) adapter: String,
     /// The graphics cards of each slot's programs.
     pub(super) gpu_masks: Vec<String>,
     /// What shared folders of other machines are called here.
@@ -115,6 +117,7 @@ pub(super) async fn run_worker(
         work_dir: plan.work_dir,
         slots: plan.slots,
         gpus,
+        adapter: plan.adapter,
         gpu_masks: plan.gpu_masks,
         profiles_dir: Some(plan.profiles_dir),
         paths: plan.paths,

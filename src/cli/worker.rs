@@ -72,6 +72,7 @@ async fn work_until_moved(
         work_dir: settings.worker_work_dir.value.clone(),
         slots: settings.worker_slots.value,
         profiles_dir: context.folders.renderers(),
+        adapter: settings.worker_adapter.value.clone(),
         gpu_masks: settings.worker_gpu_masks.value.clone(),
         paths: settings.worker_paths.value.clone(),
     };

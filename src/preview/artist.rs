@@ -4,7 +4,7 @@ use super::camera::Camera;
 use super::cpu;
 use super::develop::develop;
 #[cfg(feature = "gpu")]
-use super::gpu::Gpu;
+use super::gpu::{Gpu, Wanted};
 use super::ground::{Contact, Ground};
 use super::picture::{LinearImage, Picture};
 use super::prepare::{Drawable, MAX_TEXTURE_PX};
@@ -80,8 +80,8 @@ pub struct View {
 /// On what to draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DrawOn {
-    /// The best adapter that is hardware, else the CPU. `SAWAH_GPU=off` in the environment means the
-    /// CPU, `software` an adapter that is a program too.
+    /// The best adapter that is hardware, else the CPU. `SAWAH_GPU` in the environment says otherwise:
+    /// `off`, `software` for adapters that are programs too, or a part of a name.
     Best,
     /// The CPU.
     Cpu,
@@ -220,8 +220,8 @@ fn open_gpu(
             notes.push("SAWAH_GPU=off: drawing on the CPU".to_owned());
             Ok(None)
         }
-        DrawOn::Gpu => Gpu::open(drawable, true).map(Some),
-        DrawOn::Best => match Gpu::open(drawable, super::gpu::is_software_wanted()) {
+        DrawOn::Gpu => Gpu::open(drawable, &Wanted::Any).map(Some),
+        DrawOn::Best => match Gpu::open(drawable, &Wanted::here()) {
             Ok(gpu) => Ok(Some(gpu)),
             Err(error) => {
                 notes.push(format!("{error}; drawing on the CPU"));

@@ -11,8 +11,9 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::time::Duration;
 
-/// How often a process that is being replaced by another program is looked at, and how long between.
-const EXEC_LOOKS: u32 = 1_000;
+/// How often a process that is being replaced by another program is looked at, and how long between:
+/// on a busy machine the other one may come slowly from the disk.
+const EXEC_LOOKS: u32 = 20_000;
 const EXEC_PAUSE: Duration = Duration::from_micros(200);
 /// How often an environment must be empty to be believed.
 const EMPTY_LOOKS: u32 = 3;

@@ -34,6 +34,7 @@ struct WorkerKeys {
     name: Option<Spanned<String>>,
     slots: Option<Spanned<u32>>,
     work_dir: Option<Spanned<PathBuf>>,
+    adapter: Option<Spanned<String>>,
     gpu_masks: Option<Spanned<Vec<String>>>,
     paths: Option<Spanned<Vec<PathMapping>>>,
 }
@@ -109,6 +110,10 @@ impl FileSettings {
 
     pub(super) fn worker_work_dir(&self) -> Option<Setting<PathBuf>> {
         self.folder(self.keys.worker.work_dir.as_ref())
+    }
+
+    pub(super) fn worker_adapter(&self) -> Option<Setting<String>> {
+        self.setting(self.keys.worker.adapter.as_ref())
     }
 
     pub(super) fn worker_gpu_masks(&self) -> Option<Setting<Vec<String>>> {

@@ -81,6 +81,8 @@ pub struct Settings {
     pub worker_name: Setting<String>,
     /// Where the worker keeps its staging.
     pub worker_work_dir: Setting<PathBuf>,
+    /// Which adapter pictures are drawn with: `auto`, `off`, `software` or a part of a name.
+    pub worker_adapter: Setting<String>,
     /// Which graphics cards the programs of each slot may see, one after the other; empty: all.
     pub worker_gpu_masks: Setting<Vec<String>>,
     /// What shared folders of other machines are called here.
@@ -226,6 +228,9 @@ impl Settings {
                 )?
                 .unwrap_or_else(|| by_default(defaults.host.clone())),
             worker_work_dir: work.unwrap_or_else(|| by_default(folders.work())),
+            worker_adapter: from
+                .value("worker.adapter", "SAWAH_GPU", None, file.worker_adapter())?
+                .unwrap_or_else(|| by_default("auto".to_owned())),
             worker_gpu_masks: file.worker_gpu_masks().unwrap_or_else(|| by_default(Vec::new())),
             worker_paths: file.worker_paths().unwrap_or_else(|| by_default(Vec::new())),
             log: from
@@ -351,6 +356,7 @@ impl Settings {
                 self.worker_work_dir.value.display().to_string(),
                 &self.worker_work_dir.origin,
             ),
+            ("worker.adapter", self.worker_adapter.value.clone(), &self.worker_adapter.origin),
             (
                 "worker.gpu_masks",
                 self.worker_gpu_masks.value.join(" "),

@@ -2,6 +2,7 @@
 
 use super::api::ApiError;
 use super::bounds;
+use super::host::HostProgram;
 use super::keep::{self, KeepBuffer};
 use super::logs::LogBuffer;
 use super::names::relative_path;
@@ -291,7 +292,10 @@ impl Attempt {
             request.to_mut().workshop.gpu_mask = Some(mask.clone());
         }
         let run = HostRun {
-            program: &worker.config.stage_host,
+            program: HostProgram {
+                path: &worker.config.stage_host,
+                adapter: &worker.config.adapter,
+            },
             request: &request,
             temporary: &self.folder.temporary(),
             reporter: self,

@@ -22,6 +22,8 @@ pub struct WorkerConfig {
     pub slots: u32,
     /// Graphics adapters that can draw.
     pub gpus: Vec<String>,
+    /// Which adapter pictures are drawn with: `auto`, `off`, `software` or a part of a name.
+    pub adapter: String,
     /// Which graphics cards the programs of each slot may see, one after the other; empty: all.
     pub gpu_masks: Vec<String>,
     /// The folder of the user's own renderer profiles.

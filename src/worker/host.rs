@@ -22,6 +22,15 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio_util::task::AbortOnDropHandle;
 
+/// The program of stage hosts.
+#[derive(Debug, Clone, Copy)]
+pub struct HostProgram<'a> {
+    /// Started as `PROGRAM stage-host`.
+    pub path: &'a Path,
+    /// Which graphics adapter it may draw with, as `SAWAH_GPU` says it.
+    pub adapter: &'a str,
+}
+
 /// Lines that wait for a host: a request and a stop.
 const LINES_WAITING: usize = 4;
 
@@ -89,13 +98,18 @@ impl Drop for Group {
 
 impl Host {
     /// Starts `program` as a host that carries `mark`, with this folder for temporary files.
-    pub(super) fn start(program: &Path, temporary: &Path, mark: &Mark) -> io::Result<Self> {
-        let mut command = CommandWrap::with_new(program, |command| {
+    pub(super) fn start(
+        program: HostProgram<'_>,
+        temporary: &Path,
+        mark: &Mark,
+    ) -> io::Result<Self> {
+        let mut command = CommandWrap::with_new(program.path, |command| {
             command
                 .arg("stage-host")
                 .current_dir(temporary)
                 .env_remove("SAWAH_TOKEN")
                 .env(VARIABLE, mark.as_str())
+                .env("SAWAH_GPU", program.adapter)
                 .env(super::QUIET_VULKAN.0, super::QUIET_VULKAN.1)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
@@ -130,7 +144,7 @@ impl Host {
 
     /// [`Host::start`] for a host that serves one attempt after the other and owns `folder`.
     pub(super) fn start_to_stay(
-        program: &Path,
+        program: HostProgram<'_>,
         folder: HostFolder,
         mark: &Mark,
     ) -> io::Result<Self> {

@@ -2,13 +2,12 @@
 //! is used again.
 
 use super::bounds;
-use super::host::Host;
+use super::host::{Host, HostProgram};
 use super::staging::WorkFolder;
 use crate::model::PipelineId;
 use crate::programs::Mark;
 use crate::stages::{Reporter, StageRequest};
 use std::io;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -109,7 +108,7 @@ impl HostPool {
     }
 
     /// Starts a host that stays.
-    pub(super) async fn start(&self, program: &Path) -> io::Result<Host> {
+    pub(super) async fn start(&self, program: HostProgram<'_>) -> io::Result<Host> {
         let number = self.shared.number();
         let work = Arc::clone(&self.work);
         let folder = tokio::task::spawn_blocking(move || work.host(number)).await;

@@ -9,7 +9,7 @@ use crate::stages::may_share;
 use crate::worker::process::{HostEnd, HostRun, run_in_pool};
 use crate::worker::running::{Stop, StopSignal};
 use rustix::process::Pid;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 const LONG: Duration = Duration::from_mins(5);
@@ -69,7 +69,7 @@ impl Bench {
         request.assignment.limits = self.limits;
         let (ear, mark) = (Ear::default(), Mark::new("hosts-test", JobId(pipeline), Epoch(1)));
         let run = HostRun {
-            program: &self.program,
+            program: HostProgram { path: &self.program, adapter: "auto" },
             request: &request,
             temporary: self.folder.path(),
             reporter: &ear,
@@ -149,7 +149,7 @@ async fn a_stopped_attempt_takes_its_host_with_it() {
     request.assignment.limits = bench.limits;
     let mark = Mark::new("hosts-test", JobId(7), Epoch(1));
     let run = HostRun {
-        program: &bench.program,
+        program: HostProgram { path: &bench.program, adapter: "auto" },
         request: &request,
         temporary: bench.folder.path(),
         reporter: &Ear::default(),

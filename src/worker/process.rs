@@ -1,7 +1,7 @@
 //! One attempt in a stage host: heard, bounded in time, and nothing of it left at the end.
 
 use super::heard::Heard;
-use super::host::{Ending, Host};
+use super::host::{Ending, Host, HostProgram};
 use super::hosts::{HostPool, Served};
 use super::running::{Stop, StopSignal};
 use crate::model::Reason;
@@ -15,8 +15,8 @@ use std::time::Duration;
 /// What to run.
 #[derive(Clone, Copy)]
 pub struct HostRun<'a> {
-    /// Started as `PROGRAM stage-host`.
-    pub program: &'a Path,
+    /// What is started.
+    pub program: HostProgram<'a>,
     /// What the stage is given; its limits are enforced.
     pub request: &'a StageRequest,
     /// For temporary files.
@@ -152,7 +152,7 @@ fn not_started(error: &io::Error, run: HostRun<'_>) -> HostEnd {
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Reason::ProgramMissing,
         _ => Reason::Unexpected,
     };
-    let place = run.program.display();
+    let place = run.program.path.display();
     failed(reason, format!("the stage host cannot be started: {error}: {place}"))
 }
 

@@ -54,7 +54,7 @@ async fn the_demo_draws_on_the_processor_where_no_adapter_may_be_used() {
 #[cfg(feature = "gpu")]
 #[tokio::test]
 async fn the_demo_draws_through_wgpu_and_says_so() {
-    let demo = run_demo(&Farm::new("demo-gpu").without("SAWAH_GPU")).await;
+    let demo = run_demo(&Farm::new("demo-gpu").with("SAWAH_GPU", "software")).await;
     assert!(
         !demo.drawn_by.is_empty() && demo.drawn_by.iter().all(|by| by != "cpu"),
         "no graphics adapter was used: {:?}. Without a card, a software driver does: \

@@ -7,10 +7,10 @@ use crate::kill_serve::check_jobs;
 use crate::relay::{Message, Relay, Way};
 use reqwest::{Method, StatusCode};
 use sawah::model::{ErrorClass, JobId, JobState, PipelineId, Reason, Stage};
+use sawah::protocol::batch::{Report, ReportEvent, ReportOutcome, Reports, ReportsReply};
 use sawah::protocol::event::Change;
-use sawah::protocol::problem::{Problem, ProblemCode};
+use sawah::protocol::problem::ProblemCode;
 use sawah::protocol::view::{AttemptOutcome, FarmStatus};
-use sawah::protocol::work::CompleteRequest;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,9 +18,38 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Tries of one transfer by a worker.
 const TRIES: usize = 5;
 
-/// The verb of a report on a job.
-fn verb(message: &Message) -> Option<&str> {
-    message.path.strip_prefix("/v1/jobs/")?.split('/').nth(1)
+/// What a message of a worker says about jobs.
+fn verbs(message: &Message) -> Vec<&str> {
+    if let Some(rest) = message.path.strip_prefix("/v1/jobs/") {
+        return rest.split('/').nth(1).into_iter().collect();
+    }
+    let said = reports(message).into_iter().map(|report| match report.event {
+        ReportEvent::Start => "start",
+        ReportEvent::Log { .. } => "log",
+        ReportEvent::Complete { .. } => "complete",
+        ReportEvent::Fail { .. } => "fail",
+        ReportEvent::Release => "release",
+    });
+    said.collect()
+}
+
+/// The reports of a message that holds some.
+fn reports(message: &Message) -> Vec<Report> {
+    if !message.path.ends_with("/reports") {
+        return Vec::new();
+    }
+    serde_json::from_slice::<Reports>(&message.body).expect("reports").reports
+}
+
+/// What became of the ends that it told of: a start and a log before the end of their attempt are
+/// refused after it, and nobody minds.
+fn ends(message: &Message, answer: &[u8]) -> Vec<ReportOutcome> {
+    let reply: ReportsReply = serde_json::from_slice(answer).expect("outcomes");
+    let told = reports(message).into_iter().zip(reply.outcomes);
+    let is_end = |report: &Report| {
+        matches!(report.event, ReportEvent::Complete { .. } | ReportEvent::Fail { .. })
+    };
+    told.filter(|(report, _)| is_end(report)).map(|(_, outcome)| outcome).collect()
 }
 
 async fn outcomes(farm: &Farm, job: JobId) -> Vec<(String, AttemptOutcome)> {
@@ -40,19 +69,22 @@ async fn worker_dies_after_the_output_was_made() {
     let _serve = farm.serve().await;
     let (relay, mut held) = Relay::to(farm.url(), |message| {
         let draws = String::from_utf8_lossy(&message.body).contains("\"still.png\"");
-        if verb(message) == Some("complete") && draws { Way::Hold } else { Way::Pass }
+        if verbs(message).contains(&"complete") && draws { Way::Hold } else { Way::Pass }
     })
     .await;
     let first = farm.worker_at("first", relay.url());
     let source = picture(&farm.new_folder("source").join("leaf.png"), 64, 64);
     let pipeline = farm.submit([source], &["--recipe", "quick"]).await;
     let message = bounded("the result", held.recv()).await.expect("the relay runs");
-    let said: CompleteRequest = serde_json::from_slice(&message.body).expect("a result");
-    let id = message.path.split('/').nth(3).and_then(|id| id.parse().ok());
-    let job = JobId(id.expect("the path names the job"));
+    let said = reports(&message);
+    let result = said.iter().find_map(|report| match &report.event {
+        ReportEvent::Complete { completion } => Some((report.job, completion.clone())),
+        _ => None,
+    });
+    let (job, completion) = result.expect("a result");
 
     // All is made and stored; only the word is missing.
-    for output in &said.completion.outputs {
+    for output in &completion.outputs {
         let stored = farm.request(Method::GET, &format!("/v1/artifacts/{}", output.checksum));
         assert_eq!(answer(stored).await.0, StatusCode::OK, "{output:?}");
     }
@@ -68,14 +100,17 @@ async fn worker_dies_after_the_output_was_made() {
     let sums = |outputs: &[sawah::protocol::work::OutputFile]| -> BTreeMap<String, _> {
         outputs.iter().map(|output| (output.name.clone(), output.checksum)).collect()
     };
-    assert_eq!(sums(&made), sums(&said.completion.outputs), "the same work makes the same bytes");
+    assert_eq!(sums(&made), sums(&completion.outputs), "the same work makes the same bytes");
     check_published(&farm.pipeline(pipeline).await);
 
     // The word of the dead one arrives after all.
     assert_eq!(second.stop().await, Some(0), "a worker ends orderly");
     let before = farm.get::<FarmStatus>("/v1/status").await.seq;
-    let (status, problem): (_, Problem) = farm.refused(&message.path, &said).await;
-    assert_eq!((status, problem.code), (StatusCode::CONFLICT, ProblemCode::UnknownSession));
+    let late: ReportsReply = farm.post(&message.path, &Reports { reports: said }).await;
+    for outcome in late.outcomes {
+        let ReportOutcome::Refused(problem) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(problem.code, ProblemCode::UnknownSession);
+    }
     assert_eq!(farm.get::<FarmStatus>("/v1/status").await.seq, before, "it changes nothing");
     assert_eq!(publishes(&farm.history().await, pipeline), (1, 1));
 }
@@ -86,7 +121,7 @@ async fn message_delivered_twice() {
     let mut farm = Farm::new("twice-delivered");
     let _serve = farm.serve().await;
     let (relay, mut doubled) = Relay::to(farm.url(), |message| {
-        let is_report = verb(message).is_some() && message.method == Method::POST;
+        let is_report = !verbs(message).is_empty() && message.method == Method::POST;
         let is_submission = message.method == Method::POST && message.path == "/v1/pipelines";
         let is_beat = message.path.ends_with("/heartbeat");
         if is_report || is_submission || is_beat { Way::Twice } else { Way::Pass }
@@ -111,14 +146,20 @@ async fn message_delivered_twice() {
 
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     while let Ok(message) = doubled.try_recv() {
-        *seen.entry(verb(&message).unwrap_or("other").to_owned()).or_default() += 1;
+        let verbs = verbs(&message);
+        for verb in if verbs.is_empty() { vec!["other"] } else { verbs.clone() } {
+            *seen.entry(verb.to_owned()).or_default() += 1;
+        }
         let [first, second] = message.answers.as_slice() else { panic!("{message:?}") };
         if message.path == "/v1/pipelines" {
             let id = |answer: &[u8]| -> Option<i64> {
                 serde_json::from_slice::<serde_json::Value>(answer).ok()?["pipeline"].as_i64()
             };
             assert!(id(&first.1).is_some() && id(&first.1) == id(&second.1), "{message:?}");
-        } else if verb(&message).is_some() {
+        } else if message.path.ends_with("/reports") {
+            assert_eq!((first.0, second.0), (StatusCode::OK, StatusCode::OK), "{message:?}");
+            assert_eq!(ends(&message, &first.1), ends(&message, &second.1), "{message:?}");
+        } else if !verbs.is_empty() {
             assert_eq!(first, second, "{message:?}");
         } else {
             assert_eq!((first.0, second.0), (StatusCode::OK, StatusCode::OK), "{message:?}");

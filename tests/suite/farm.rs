@@ -107,12 +107,6 @@ impl Farm {
         self
     }
 
-    /// Leaves a variable of this farm out.
-    pub(crate) fn without(mut self, key: &str) -> Self {
-        self.environment.retain(|(known, _)| *known != key);
-        self
-    }
-
     /// The folder of everything of this test.
     pub(crate) fn root(&self) -> &Path {
         self.root.as_ref().expect("it is taken only at the end").path()

@@ -11,6 +11,7 @@ mod echo;
 mod latency;
 mod lives;
 mod ordering;
+mod previews;
 mod programs;
 mod raw;
 mod samples;
@@ -45,6 +46,7 @@ const EXAMPLES: &str = "Examples:
   sawah bench --quick
   sawah bench --json
   sawah bench --renderers
+  sawah bench --previews models
   sawah bench --full --folder /srv/farm-disk
 
 It measures on a folder of its own, which it removes: put that on the disk the farm will use. A
@@ -66,6 +68,10 @@ pub(super) struct BenchArguments {
     /// What the farm adds to programs: light frames beside Blender by hand, `true` beside xargs
     #[arg(long, conflicts_with_all = ["full", "jobs"])]
     renderers: bool,
+    /// Pictures of the models in a folder beside f3d, and of an EXR beside ffmpeg and oiiotool; f3d
+    /// needs a display
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["full", "jobs", "renderers"])]
+    previews: Option<PathBuf>,
     /// Where to measure; a new folder is made inside and removed [default: the system's own for
     /// temporary files]
     #[arg(long, value_name = "DIR")]
@@ -159,6 +165,9 @@ async fn measure_all(
     plan: &Plan,
     book: &mut Book,
 ) -> Result<(), BenchError> {
+    if let Some(models) = &arguments.previews {
+        return previews::measure(models, plan, book);
+    }
     if arguments.renderers {
         return programs::measure(context, plan, book).await;
     }

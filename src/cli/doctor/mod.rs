@@ -100,7 +100,7 @@ fn table(checks: &[Check]) -> Table {
 
 fn graphics(adapters: &[String]) -> Vec<Check> {
     if adapters.is_empty() {
-        let advice = "pictures are drawn by the processor, plainly; install a graphics driver, or a software one: apt install mesa-vulkan-drivers";
+        let advice = "pictures are drawn by the processor; a graphics card with its driver draws them sooner";
         return vec![Check::ok("graphics", "adapter", "none").warn(advice)];
     }
     adapters.iter().map(|adapter| Check::ok("graphics", "adapter", adapter)).collect()

@@ -1,5 +1,6 @@
 //! Finds an adapter and opens it; turns everything that goes wrong into errors.
 
+use super::Wanted;
 use crate::preview::artist::DrawError;
 use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::{Adapter, Backends, DeviceType, ErrorFilter, Instance, InstanceDescriptor};
@@ -59,12 +60,17 @@ pub(super) fn describe(adapter: &Adapter) -> String {
 
 impl Connection {
     /// Opens the best adapter that lets itself be opened.
-    pub(super) fn open(software: bool) -> Result<Self, DrawError> {
+    pub(super) fn open(wanted: &Wanted) -> Result<Self, DrawError> {
         let mut why = "none was found".to_owned();
         for adapter in find() {
             let name = describe(&adapter);
-            if !software && is_software(&adapter) {
-                why = format!("'{name}' is a program, and slower than drawing without it");
+            if !wanted.fits(&name, is_software(&adapter)) {
+                why = match wanted {
+                    Wanted::Hardware => {
+                        format!("'{name}' is a program, and slower than drawing without it")
+                    }
+                    _ => format!("'{name}' is not the one that is wanted"),
+                };
                 continue;
             }
             match Self::to(&adapter, name.clone()) {

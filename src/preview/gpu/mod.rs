@@ -20,18 +20,48 @@ use std::sync::{Mutex, PoisonError};
 use tiles::Targets;
 use upload::Uploads;
 
-/// Whether `SAWAH_GPU=off` forbids the use of adapters (bad drivers, tests).
+/// Which adapters may draw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// None: bad drivers, tests.
+    Off,
+    /// Those that are hardware: our own rasteriser is quicker than a program that plays an adapter.
+    Hardware,
+    /// All.
+    Any,
+    /// Those whose name holds this, in small letters.
+    Named(String),
+}
+
+impl Wanted {
+    /// As `SAWAH_GPU` in the environment says: `off`, `software`, a part of a name, or `auto`.
+    pub(crate) fn here() -> Self {
+        Self::parse(&std::env::var("SAWAH_GPU").unwrap_or_default())
+    }
+
+    fn parse(text: &str) -> Self {
+        match text.trim().to_lowercase().as_str() {
+            "" | "auto" => Self::Hardware,
+            "off" => Self::Off,
+            "software" => Self::Any,
+            name => Self::Named(name.to_owned()),
+        }
+    }
+
+    /// Whether one with this name may draw.
+    fn fits(&self, name: &str, is_software: bool) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Hardware => !is_software,
+            Self::Any => true,
+            Self::Named(part) => name.to_lowercase().contains(part.as_str()),
+        }
+    }
+}
+
+/// Whether no adapter may be used.
 pub(crate) fn is_off() -> bool {
-    wanted("off")
-}
-
-/// Whether `SAWAH_GPU=software` asks for adapters that are programs: our own rasteriser is quicker.
-pub(crate) fn is_software_wanted() -> bool {
-    wanted("software")
-}
-
-fn wanted(word: &str) -> bool {
-    std::env::var_os("SAWAH_GPU").is_some_and(|value| value.eq_ignore_ascii_case(word))
+    Wanted::here() == Wanted::Off
 }
 
 /// The adapters that can draw, the best first: `llvmpipe (LLVM 15.0.6, 256 bits) · Vulkan`. Empty
@@ -55,15 +85,13 @@ static IDLE: Mutex<Option<Rig>> = Mutex::new(None);
 
 impl Rig {
     /// The idle one where it still works and will do, or a new one on the best adapter.
-    fn take(software: bool) -> Result<Self, DrawError> {
+    fn take(wanted: &Wanted) -> Result<Self, DrawError> {
         let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let fits = |connection: &Connection| software || !connection.is_software;
-        if let Some(rig) =
-            idle.filter(|rig| rig.connection.check().is_ok() && fits(&rig.connection))
-        {
+        let fits = |rig: &Self| wanted.fits(&rig.connection.name, rig.connection.is_software);
+        if let Some(rig) = idle.filter(|rig| rig.connection.check().is_ok() && fits(rig)) {
             return Ok(rig);
         }
-        let connection = Connection::open(software)?;
+        let connection = Connection::open(wanted)?;
         let pipelines = connection.guarded(|connection| Pipelines::new(&connection.device))?;
         Ok(Self { connection, pipelines, targets: None })
     }
@@ -72,29 +100,31 @@ impl Rig {
 /// One scene on one adapter.
 pub(crate) struct Gpu {
     rig: Option<Rig>,
-    uploads: Uploads,
+    uploads: Option<Uploads>,
     name: String,
 }
 
 /// The adapter waits for the next scene, unless something went wrong on it.
 impl Drop for Gpu {
     fn drop(&mut self) {
+        self.uploads = None;
         if let Some(rig) = self.rig.take().filter(|rig| rig.connection.check().is_ok()) {
+            // What was dropped is freed when the adapter is asked next.
+            let _ = rig.connection.device.poll(wgpu::PollType::wait_indefinitely());
             *IDLE.lock().unwrap_or_else(PoisonError::into_inner) = Some(rig);
         }
     }
 }
 
 impl Gpu {
-    /// Connects to the best adapter, one that is a program only where `software` allows it, and
-    /// uploads the scene.
-    pub(crate) fn open(drawable: &Drawable, software: bool) -> Result<Self, DrawError> {
-        let rig = Rig::take(software)?;
+    /// Connects to the best adapter that may draw, and uploads the scene.
+    pub(crate) fn open(drawable: &Drawable, wanted: &Wanted) -> Result<Self, DrawError> {
+        let rig = Rig::take(wanted)?;
         let uploads = rig
             .connection
             .guarded(|connection| Uploads::new(connection, &rig.pipelines, drawable))?;
         let name = rig.connection.name.clone();
-        Ok(Self { rig: Some(rig), uploads, name })
+        Ok(Self { rig: Some(rig), uploads: Some(uploads), name })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -110,48 +140,73 @@ impl Gpu {
         width: u32,
         height: u32,
     ) -> Result<LinearImage, DrawError> {
-        let order = self.uploads.far_to_near(drawable, studio);
         // Taken out: an adapter on which something failed is not used again.
         let gone = || DrawError::NoAdapter("it failed before".to_owned());
         let mut rig = self.rig.take().ok_or_else(gone)?;
-        let image = self.draw_on(&mut rig, &order, studio, shadow, (width, height))?;
+        let uploads = self.uploads.as_ref().ok_or_else(gone)?;
+        let order = uploads.far_to_near(drawable, studio);
+        let image = draw_on(&mut rig, uploads, &order, studio, shadow, (width, height))?;
         self.rig = Some(rig);
         Ok(image)
     }
+}
 
-    fn draw_on(
-        &self,
-        rig: &mut Rig,
-        order: &upload::Order,
-        studio: &Studio,
-        shadow: &ShadowMap,
-        (width, height): (u32, u32),
-    ) -> Result<LinearImage, DrawError> {
-        let Rig { connection, pipelines, targets } = rig;
-        let edge = tiles::TILE_PX.min(connection.device.limits().max_texture_dimension_2d);
-        let size = (width.min(edge), height.min(edge));
-        let fitting = targets.take().filter(|targets| targets.size == size);
-        let targets = match fitting {
-            Some(fitting) => targets.insert(fitting),
-            None => targets
-                .insert(connection.guarded(|connection| Targets::new(&connection.device, size))?),
-        };
-        connection.guarded(|connection| {
-            upload::write_shadow(connection, pipelines, shadow);
-            self.uploads.write_order(connection, order);
-        })?;
-        let mut image =
-            LinearImage { width, height, pixels: vec![[0.0; 4]; width as usize * height as usize] };
-        for top in (0..height).step_by(size.1 as usize) {
-            for left in (0..width).step_by(size.0 as usize) {
-                let cropped = tiles::cropped(studio, [left, top], size, [width, height]);
-                connection.guarded(|connection| {
-                    targets.draw(connection, pipelines, &self.uploads, order, &cropped)
-                })??;
-                let bytes = targets.read(connection)?;
-                tiles::lay(&mut image, &bytes, size, [left, top]);
-            }
+fn draw_on(
+    rig: &mut Rig,
+    uploads: &Uploads,
+    order: &upload::Order,
+    studio: &Studio,
+    shadow: &ShadowMap,
+    (width, height): (u32, u32),
+) -> Result<LinearImage, DrawError> {
+    let Rig { connection, pipelines, targets } = rig;
+    let edge = tiles::TILE_PX.min(connection.device.limits().max_texture_dimension_2d);
+    let size = (width.min(edge), height.min(edge));
+    let fitting = targets.take().filter(|targets| targets.size == size);
+    let targets = match fitting {
+        Some(fitting) => targets.insert(fitting),
+        None => {
+            targets.insert(connection.guarded(|connection| Targets::new(&connection.device, size))?)
         }
-        Ok(image)
+    };
+    connection.guarded(|connection| {
+        upload::write_shadow(connection, pipelines, shadow);
+        uploads.write_order(connection, order);
+    })?;
+    let mut image =
+        LinearImage { width, height, pixels: vec![[0.0; 4]; width as usize * height as usize] };
+    for top in (0..height).step_by(size.1 as usize) {
+        for left in (0..width).step_by(size.0 as usize) {
+            let cropped = tiles::cropped(studio, [left, top], size, [width, height]);
+            connection.guarded(|connection| {
+                targets.draw(connection, pipelines, uploads, order, &cropped)
+            })??;
+            let bytes = targets.read(connection)?;
+            tiles::lay(&mut image, &bytes, size, [left, top]);
+        }
+    }
+    Ok(image)
+}
+
+#[cfg(test)]
+mod wanted_tests {
+    use super::*;
+
+    #[test]
+    fn adapters_are_wanted_by_kind_or_by_name() {
+        let (card, lavapipe) = ("NVIDIA RTX A4000 · Vulkan", "llvmpipe (LLVM 15) · Vulkan");
+        for (text, of_card, of_program) in [
+            ("", true, false),
+            ("auto", true, false),
+            ("OFF", false, false),
+            ("software", true, true),
+            ("rtx a4000", true, false),
+            ("llvmpipe", false, true),
+            ("radeon", false, false),
+        ] {
+            let wanted = Wanted::parse(text);
+            let fits = (wanted.fits(card, false), wanted.fits(lavapipe, true));
+            assert_eq!(fits, (of_card, of_program), "{text}");
+        }
     }
 }

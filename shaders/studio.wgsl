@@ -62,7 +62,9 @@ struct VertexOut {
     @location(0) position: vec3<f32>,
     @location(1) normal: vec3<f32>,
     @location(2) uv: vec2<f32>,
-    @location(3) color: vec4<f32>,
+    // Read within the triangle: a pixel on an outline must not see past the texture's edge.
+    @location(3) @interpolate(perspective, centroid) uv_inside: vec2<f32>,
+    @location(4) @interpolate(perspective, centroid) color: vec4<f32>,
 }
 
 @vertex
@@ -72,6 +74,7 @@ fn vertex_main(in: VertexIn) -> VertexOut {
     out.position = in.position;
     out.normal = in.normal;
     out.uv = in.uv;
+    out.uv_inside = in.uv;
     out.color = in.color;
     return out;
 }
@@ -83,12 +86,15 @@ fn fragment_main(in: VertexOut, @builtin(front_facing) front: bool) -> @location
     let step_y = dpdy(in.position);
     let uv_x = dpdx(in.uv);
     let uv_y = dpdy(in.uv);
+    let uv = in.uv_inside;
     let base = factors.base_color * in.color
-        * textureSample(base_color_texture, base_color_sampler, in.uv);
-    let rough_metal = textureSample(rough_metal_texture, rough_metal_sampler, in.uv);
-    let texel = textureSample(normal_texture, normal_sampler, in.uv).xyz * 2.0 - 1.0;
-    let occlusion = textureSample(occlusion_texture, occlusion_sampler, in.uv).x;
-    let glow = textureSample(emissive_texture, emissive_sampler, in.uv).xyz;
+        * textureSampleGrad(base_color_texture, base_color_sampler, uv, uv_x, uv_y);
+    let rough_metal = textureSampleGrad(rough_metal_texture, rough_metal_sampler, uv, uv_x, uv_y);
+    let bend = textureSampleGrad(normal_texture, normal_sampler, uv, uv_x, uv_y);
+    let texel = bend.xyz * 2.0 - 1.0;
+    let shaded = textureSampleGrad(occlusion_texture, occlusion_sampler, uv, uv_x, uv_y).x;
+    let occlusion = 1.0 + factors.switches.z * (shaded - 1.0);
+    let glow = textureSampleGrad(emissive_texture, emissive_sampler, uv, uv_x, uv_y).xyz;
 
     if base.w < factors.numbers.z {
         discard;

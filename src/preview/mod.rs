@@ -8,6 +8,7 @@ pub mod scene;
 pub mod camera;
 pub mod artist;
 pub mod tone;
+pub mod flip;
 pub mod resize;
 pub mod png;
 pub mod sheet;
@@ -23,12 +24,13 @@ mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 #[cfg(test)]
 mod tests;
 
 pub use artist::{Artist, DrawError, DrawOn, MAX_PICTURE_PX, View, adapters};
 pub use camera::Camera;
+pub use flip::{FlipError, FlipMap, MAX_FLIP_PIXELS, USUAL_PIXELS_PER_DEGREE, flip};
 pub use picture::{DecodedImage, LinearImage, Picture};
 pub use png::{PngError, read_png, write_png};
 pub use resize::fit;

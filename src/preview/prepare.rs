@@ -40,7 +40,7 @@ pub(crate) struct Factors {
     pub(crate) emissive: Vec4,
     /// Metallic, roughness, alpha cutoff (below 0: alpha is not tested), 1 if unlit.
     pub(crate) numbers: Vec4,
-    /// 1 if blended, 1 if there is a normal texture; the rest is unused.
+    /// 1 if blended, 1 if there is a normal texture, strength of the occlusion; the rest is unused.
     pub(crate) switches: Vec4,
 }
 
@@ -251,7 +251,7 @@ impl<'a> SurfaceMaker<'a> {
             switches: Vec4::new(
                 f32::from(u8::from(blended)),
                 f32::from(u8::from(textures[2].is_some())),
-                0.0,
+                finite(material.occlusion_strength, 1.0).clamp(0.0, 1.0),
                 0.0,
             ),
         };

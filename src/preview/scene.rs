@@ -56,6 +56,8 @@ pub struct Material {
     pub normal_scale: f32,
     /// Linear texture: red darkens indirect light.
     pub occlusion_texture: Option<usize>,
+    /// How much of that darkening counts, 0 to 1.
+    pub occlusion_strength: f32,
     /// Linear emitted light, multiplied with its texture.
     pub emissive: Vec3,
     /// sRGB texture of the emitted light.
@@ -124,6 +126,7 @@ impl Default for Material {
             normal_texture: None,
             normal_scale: 1.0,
             occlusion_texture: None,
+            occlusion_strength: 1.0,
             emissive: Vec3::ZERO,
             emissive_texture: None,
             alpha: AlphaMode::Opaque,

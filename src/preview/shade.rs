@@ -66,7 +66,7 @@ pub(crate) fn shade(around: Surroundings<'_>, surface: &Surface, point: &Point) 
         base: base.xyz(),
         metallic: numbers.x * rough_metal.z,
         roughness: (numbers.y * rough_metal.y).clamp(0.06, 1.0),
-        occlusion: lookup(around, surface, 3, point).x,
+        occlusion: 1.0 + surface.factors.switches.z * (lookup(around, surface, 3, point).x - 1.0),
         emissive: surface.factors.emissive.xyz() * lookup(around, surface, 4, point).xyz(),
     };
     let normal = shading_normal(around, surface, point);

@@ -223,25 +223,27 @@ fn texture(connection: &Connection, texels: &Texels) -> (wgpu::TextureView, wgpu
         &data,
     );
     let view = uploaded.create_view(&wgpu::TextureViewDescriptor::default());
-    (view, sampler(&connection.device, texels))
+    (view, sampler(connection, texels))
 }
 
-fn sampler(device: &wgpu::Device, texels: &Texels) -> wgpu::Sampler {
+fn sampler(connection: &Connection, texels: &Texels) -> wgpu::Sampler {
     let address = |wrap| match wrap {
         Wrap::Repeat => AddressMode::Repeat,
         Wrap::Mirror => AddressMode::MirrorRepeat,
         Wrap::Clamp => AddressMode::ClampToEdge,
     };
     let [across, down] = texels.wrap;
-    device.create_sampler(&wgpu::SamplerDescriptor {
+    // Anisotropy needs all three filters to be linear. Mesa's llvmpipe draws seams through magnified
+    // textures with it, and pays for it with time.
+    let plain = texels.nearest || connection.is_software;
+    connection.device.create_sampler(&wgpu::SamplerDescriptor {
         label: Some("texture"),
         address_mode_u: address(across),
         address_mode_v: address(down),
         mag_filter: if texels.nearest { FilterMode::Nearest } else { FilterMode::Linear },
         min_filter: FilterMode::Linear,
         mipmap_filter: wgpu::MipmapFilterMode::Linear,
-        // Anisotropy needs all three filters to be linear.
-        anisotropy_clamp: if texels.nearest { 1 } else { ANISOTROPY },
+        anisotropy_clamp: if plain { 1 } else { ANISOTROPY },
         ..wgpu::SamplerDescriptor::default()
     })
 }

@@ -217,7 +217,12 @@ fn material_json(material: &Material, used: &mut Vec<&str>) -> Value {
         "normalTexture",
         normal.map(|index| json!({ "index": index, "scale": material.normal_scale })),
     );
-    put(&mut all, "occlusionTexture", texture(material.occlusion_texture));
+    let shade = material.occlusion_texture;
+    put(
+        &mut all,
+        "occlusionTexture",
+        shade.map(|index| json!({ "index": index, "strength": material.occlusion_strength })),
+    );
     put(&mut all, "emissiveTexture", texture(material.emissive_texture));
     let strength = material.emissive.max_element().max(1.0);
     let emissive = material.emissive / strength;

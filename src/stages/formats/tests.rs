@@ -50,6 +50,7 @@ pub(super) fn rich_scene() -> Scene {
         normal_texture: Some(0),
         normal_scale: 0.5,
         occlusion_texture: Some(0),
+        occlusion_strength: 0.5,
         emissive: Vec3::new(4.0, 1.0, 0.0),
         emissive_texture: Some(0),
         alpha: AlphaMode::Mask { cutoff: 0.25 },

@@ -111,6 +111,17 @@ impl Default for Specular {
     }
 }
 
+/// What a primitive without a material is drawn with (glTF 2.0 §3.7.2.1: all defaults of §3.9).
+pub(super) fn unstated() -> Material {
+    Material {
+        base_color: Vec4::ONE,
+        metallic: 1.0,
+        roughness: 1.0,
+        double_sided: false,
+        ..Material::default()
+    }
+}
+
 /// Reads materials.
 pub(super) struct Materials<'a> {
     data: &'a Data<'a>,
@@ -154,6 +165,10 @@ impl<'a> Materials<'a> {
             normal_texture: self.slot(slots.normal)?,
             normal_scale: from.normal_texture.as_ref().map_or(1.0, |normal| normal.scale),
             occlusion_texture: self.slot(slots.occlusion)?,
+            occlusion_strength: from
+                .occlusion_texture
+                .as_ref()
+                .map_or(1.0, |one| unit(one.strength.0)),
             emissive: finite3(Vec3::from(from.emissive_factor.0) * strength),
             emissive_texture: self.slot(slots.emissive)?,
             alpha: alpha(from),

@@ -13,6 +13,8 @@ mod meshopt;
 mod nodes;
 mod pictures;
 mod primitives;
+#[cfg(test)]
+mod rule_tests;
 mod skins;
 #[cfg(test)]
 mod tests;
@@ -25,7 +27,6 @@ use super::strokes::{self, Strokes};
 use super::{LoadedScene, bounds, corrupt, warning};
 use crate::model::Reason;
 use crate::preview::Scene;
-use crate::preview::scene::Material;
 use crate::protocol::work::{Failure, Warning};
 use crate::stages::Reporter;
 use data::Data;
@@ -162,7 +163,7 @@ impl Reader<'_> {
         }
         let look = match material {
             Some(index) => self.materials.read(index)?,
-            None => Look { material: Material::default(), uv_set: 0, transform: None },
+            None => Look { material: materials::unstated(), uv_set: 0, transform: None },
         };
         self.looks.push(look);
         self.look_at.insert(material, self.looks.len() - 1);

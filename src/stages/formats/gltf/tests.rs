@@ -15,15 +15,15 @@ pub(super) struct Doc {
 }
 
 pub(super) const FLOAT: u32 = 5126;
-const UBYTE: u32 = 5121;
+pub(super) const UBYTE: u32 = 5121;
 const SHORT: u32 = 5122;
-const USHORT: u32 = 5123;
+pub(super) const USHORT: u32 = 5123;
 
 pub(super) fn floats(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-fn shorts(values: &[u16]) -> Vec<u8> {
+pub(super) fn shorts(values: &[u16]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
@@ -33,6 +33,20 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 impl Doc {
+    /// A scene of nothing.
+    pub(super) fn empty() -> Self {
+        let root = json!({
+            "asset": { "version": "2.0" }, "scene": 0, "scenes": [{ "nodes": [] }],
+            "accessors": [], "bufferViews": [], "buffers": [{}],
+        });
+        Self { root, binary: Vec::new() }
+    }
+
+    /// The bytes of buffer 0 so far.
+    pub(super) fn binary(&self) -> &[u8] {
+        &self.binary
+    }
+
     /// One triangle (0 0 0, 1 0 0, 0 1 0) as accessor 0, mesh 0 and node 0.
     pub(super) fn triangle() -> Self {
         let mut doc = Self {
@@ -63,7 +77,7 @@ impl Doc {
         views.len() - 1
     }
 
-    fn accessor(&mut self, accessor: Value) -> usize {
+    pub(super) fn accessor(&mut self, accessor: Value) -> usize {
         let all = self.root["accessors"].as_array_mut().expect("a list");
         all.push(accessor);
         all.len() - 1
@@ -94,7 +108,7 @@ impl Doc {
         self.root["meshes"][0]["primitives"][0]["attributes"][name] = at.into();
     }
 
-    fn bytes(mut self) -> Vec<u8> {
+    pub(super) fn bytes(mut self) -> Vec<u8> {
         if self.root["buffers"][0].as_object().is_some_and(|buffer| !buffer.contains_key("uri")) {
             self.root["buffers"][0]["byteLength"] = self.binary.len().into();
         }

@@ -1,6 +1,6 @@
 //! Says what a file is by its first bytes, not by its name.
 
-use super::{bounds, corrupt, file_name, tga, unsupported};
+use super::{bounds, corrupt, file_name, tga, unsupported, usd};
 use crate::model::{AssetKind, Reason};
 use crate::protocol::work::Failure;
 use crate::stages::failure::failure_from_io;
@@ -25,6 +25,12 @@ pub enum Format {
     Ply,
     /// FBX, binary or text.
     Fbx,
+    /// USD as text.
+    Usda,
+    /// USD, binary.
+    Usdc,
+    /// USD and its textures in one archive.
+    Usdz,
     /// PNG.
     Png,
     /// JPEG.
@@ -49,7 +55,7 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::Glb,
         Self::Gltf,
         Self::Obj,
@@ -57,6 +63,9 @@ impl Format {
         Self::StlAscii,
         Self::Ply,
         Self::Fbx,
+        Self::Usda,
+        Self::Usdc,
+        Self::Usdz,
         Self::Png,
         Self::Jpeg,
         Self::Tiff,
@@ -78,7 +87,10 @@ impl Format {
             | Self::StlBinary
             | Self::StlAscii
             | Self::Ply
-            | Self::Fbx => AssetKind::Mesh,
+            | Self::Fbx
+            | Self::Usda
+            | Self::Usdc
+            | Self::Usdz => AssetKind::Mesh,
             Self::Png
             | Self::Jpeg
             | Self::Tiff
@@ -102,6 +114,9 @@ impl Format {
             Self::StlAscii => "text STL",
             Self::Ply => "PLY",
             Self::Fbx => "FBX",
+            Self::Usda => "text USD",
+            Self::Usdc => "binary USD",
+            Self::Usdz => "USDZ",
             Self::Png => "PNG",
             Self::Jpeg => "JPEG",
             Self::Tiff => "TIFF",
@@ -124,6 +139,9 @@ impl Format {
             Self::StlBinary | Self::StlAscii => &["stl"],
             Self::Ply => &["ply"],
             Self::Fbx => &["fbx"],
+            Self::Usda => &["usda", "usd"],
+            Self::Usdc => &["usdc", "usd"],
+            Self::Usdz => &["usdz"],
             Self::Png => &["png"],
             Self::Jpeg => &["jpg", "jpeg", "jpe", "jfif"],
             Self::Tiff => &["tif", "tiff"],
@@ -150,8 +168,10 @@ impl Format {
             Self::Obj => "model/obj",
             Self::StlBinary | Self::StlAscii => "model/stl",
             Self::Ply => "model/ply",
-            // The owner of the format has registered no type.
-            Self::Fbx => "application/octet-stream",
+            Self::Usda => "model/vnd.usda",
+            Self::Usdz => "model/vnd.usdz+zip",
+            // The owners of these formats have registered no type.
+            Self::Fbx | Self::Usdc => "application/octet-stream",
             Self::Png => "image/png",
             Self::Jpeg => "image/jpeg",
             Self::Tiff => "image/tiff",
@@ -206,8 +226,10 @@ pub fn sniff_named(head: &[u8], size_bytes: u64, name: &str) -> Result<Format, F
 /// The format that was found, unless the name says another one.
 fn named_as(found: Format, name: &str) -> Result<Format, Failure> {
     let suffix = Path::new(name).extension().map(|suffix| suffix.to_string_lossy().into_owned());
+    let suffix = suffix.map(|suffix| suffix.to_ascii_lowercase());
+    let fits = suffix.as_deref().is_some_and(|suffix| found.suffixes().contains(&suffix));
     match suffix.as_deref().and_then(Format::by_suffix) {
-        Some(named) if found.suffixes() != named.suffixes() => Err(Failure::new(
+        Some(named) if !fits => Err(Failure::new(
             Reason::InputWrongSuffix,
             format!(
                 "{name} is a {} file by its content, but its name says {}. Rename it to end in .{}, or export it again",
@@ -276,7 +298,7 @@ pub fn sniff(head: &[u8], size_bytes: u64, named: Option<Format>) -> Option<Form
 }
 
 fn by_magic(head: &[u8]) -> Option<Format> {
-    const MAGIC: [(&[u8], Format); 17] = [
+    const MAGIC: [(&[u8], Format); 19] = [
         (b"glTF", Format::Glb),
         (b"\x89PNG\r\n\x1a\n", Format::Png),
         (&[0xff, 0xd8, 0xff], Format::Jpeg),
@@ -291,12 +313,17 @@ fn by_magic(head: &[u8]) -> Option<Format> {
         (b"ply\r", Format::Ply),
         (b"Kaydara FBX Binary", Format::Fbx),
         (b"; FBX", Format::Fbx),
+        (usd::TEXT_MAGIC, Format::Usda),
+        (usd::BINARY_MAGIC, Format::Usdc),
         (b"GIF87a", Format::Gif),
         (b"GIF89a", Format::Gif),
         (b"DDS \x7c\0\0\0", Format::Dds),
     ];
     if head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP") {
         return Some(Format::Webp);
+    }
+    if usd::package::first_name(head).is_some_and(usd::is_layer) {
+        return Some(Format::Usdz);
     }
     if is_bmp(head) {
         return Some(Format::Bmp);
@@ -384,15 +411,13 @@ fn is_text(head: &[u8]) -> bool {
 
 /// The name of a well-known format that cannot be read.
 pub fn foreign_name(head: &[u8]) -> Option<&'static str> {
-    const FOREIGN: [(usize, &[u8], &str); 17] = [
+    const FOREIGN: [(usize, &[u8], &str); 15] = [
         (0, b"\xff\xfe", "text in UTF-16 (save it as UTF-8)"),
         (0, b"\xfe\xff", "text in UTF-16 (save it as UTF-8)"),
         (0, b"BLENDER", "a Blender file"),
         (0, b"8BPS", "a Photoshop file"),
         (1, b"KTX ", "a KTX texture"),
-        (0, b"PXR-USDC", "a binary USD file"),
-        (0, b"#usda", "a text USD file"),
-        (0, b"PK\x03\x04", "a ZIP archive (or USDZ, 3MF)"),
+        (0, b"PK\x03\x04", "a ZIP archive (or 3MF)"),
         (0, b"Ogawa", "an Alembic file"),
         (0, b"\x28\xb5\x2f\xfd", "a file compressed with zstd"),
         (0, b"\x1f\x8b", "a file compressed with gzip"),

@@ -53,6 +53,8 @@ mod exr_tests_files;
 #[cfg(test)]
 mod pillow_tests;
 #[cfg(test)]
+mod sniff_tests;
+#[cfg(test)]
 mod tests;
 
 pub use glb_writer::write_glb;

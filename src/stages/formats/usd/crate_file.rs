@@ -1,7 +1,7 @@
 //! What a binary USD (`.usdc`, a "crate") states about itself: its tables and its names.
 //!
 //! The parser takes the counts in such a file at their word, and asks for as much memory. So they
-//! are looked at before it runs. Layout: `pxr/usd/usd/crateFile.h` of OpenUSD.
+//! are looked at before it runs. Layout: `pxr/usd/usd/crateFile.h` of Pixar's USD.
 
 use crate::protocol::work::Failure;
 use crate::stages::formats::{bounds, corrupt, too_large, truncated, unsupported};
@@ -307,7 +307,6 @@ impl<'a> Crate<'a> {
 /// The bytes of one element of an array, by the number of its type.
 const fn element_bytes(kind: u64) -> u64 {
     match kind {
-        1 | 2 => 1,
         7 => 2,
         5 | 6 | 9 | 18 | 20 | 22 | 29 => 8,
         13 | 16 | 27 => 32,

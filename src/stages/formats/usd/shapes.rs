@@ -328,19 +328,20 @@ impl<'a> Placed<'a> {
             colors.map_or(none, |list| list.place(corner)),
             opacities.map_or(none, |list| list.place(corner)),
         ];
+        let [_, normal_at, uv_at, color_at, opacity_at] = key;
         *known.entry(key).or_insert_with(|| {
             let position = mesh.points.get(corner.point).copied().unwrap_or(Vec3::NAN);
             made.positions.push(self.world.transform_point3(position.as_dvec3()).as_vec3());
             if let Some(list) = &self.normals {
-                let normal = list.get(key[1]).unwrap_or(Vec3::ZERO);
+                let normal = list.get(normal_at).unwrap_or(Vec3::ZERO);
                 made.normals.push(self.for_normals * normal);
             }
             if let Some(list) = &self.uvs {
-                made.uvs.push(list.get(key[2]).map_or(Vec2::ZERO, |uv| self.place.uv(uv)));
+                made.uvs.push(list.get(uv_at).map_or(Vec2::ZERO, |uv| self.place.uv(uv)));
             }
             if self.has_colors {
-                let color = colors.and_then(|list| list.get(key[3])).unwrap_or(Vec3::ONE);
-                let opacity = opacities.and_then(|list| list.get(key[4])).unwrap_or(1.0);
+                let color = colors.and_then(|list| list.get(color_at)).unwrap_or(Vec3::ONE);
+                let opacity = opacities.and_then(|list| list.get(opacity_at)).unwrap_or(1.0);
                 let color: Vec4 = color.extend(opacity);
                 made.colors.push(color);
             }

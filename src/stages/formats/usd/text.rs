@@ -95,10 +95,10 @@ fn each<'a>(bytes: &'a [u8], mut visit: impl FnMut(Piece<'a>)) -> bool {
 /// What follows a string whose first quote was read.
 fn string(after: &[u8], quote: u8) -> Option<&[u8]> {
     let three = [quote; 3];
-    let long = after.strip_prefix(&three[1..]);
-    let (mut rest, end): (&[u8], &[u8]) = match long {
+    let (one, two) = three.split_at(1);
+    let (mut rest, end): (&[u8], &[u8]) = match after.strip_prefix(two) {
         Some(rest) => (rest, &three),
-        None => (after, &three[..1]),
+        None => (after, one),
     };
     loop {
         if rest.starts_with(end) {

@@ -3,6 +3,7 @@
 use super::corrupt_here;
 use crate::protocol::work::Failure;
 use glam::{DMat4, DQuat, DVec3, Vec2, Vec3};
+use openusd::gf::f16;
 use openusd::sdf::{Path, Value};
 use openusd::usd::{Prim, Stage, TimeCode};
 
@@ -96,7 +97,7 @@ pub(super) fn number(value: &Value) -> Option<f64> {
 /// Numbers in a list.
 pub(super) fn numbers(value: Value) -> Option<Vec<f32>> {
     Some(match value {
-        Value::HalfVec(list) => list.into_iter().map(|number| number.to_f32()).collect(),
+        Value::HalfVec(list) => list.into_iter().map(f16::to_f32).collect(),
         Value::FloatVec(list) => list,
         Value::DoubleVec(list) => list.into_iter().map(|number| number as f32).collect(),
         one => vec![number(&one)? as f32],
@@ -152,9 +153,9 @@ pub(super) fn pairs(value: Value) -> Option<Vec<Vec2>> {
 /// A rotation.
 pub(super) fn rotation(value: &Value) -> Option<DQuat> {
     let [w, x, y, z] = match value {
-        Value::Quath(q) => [q.w.to_f64(), q.x.to_f64(), q.y.to_f64(), q.z.to_f64()],
-        Value::Quatf(q) => [q.w, q.x, q.y, q.z].map(f64::from),
-        Value::Quatd(q) => [q.w, q.x, q.y, q.z],
+        Value::Quath(turn) => [turn.w, turn.x, turn.y, turn.z].map(f16::to_f64),
+        Value::Quatf(turn) => [turn.w, turn.x, turn.y, turn.z].map(f64::from),
+        Value::Quatd(turn) => [turn.w, turn.x, turn.y, turn.z],
         _ => return None,
     };
     let rotation = DQuat::from_xyzw(x, y, z, w);

@@ -11,6 +11,7 @@ use crate::protocol::work::{Failure, Warning};
 use crate::stages::formats::{bounds, corrupt, too_large, warning};
 use glam::DMat4;
 use openusd::sdf::Path;
+use openusd::tf::Token;
 use openusd::usd::Prim;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -137,7 +138,7 @@ impl<'a> Walk<'a> {
         let place = place::of(self.reader, prim)?;
         state.world = if place.reset { place.matrix } else { state.world * place.matrix };
         let kind = prim.type_name().map_err(|error| corrupt_here(name, &error))?;
-        self.typed(prim, kind.as_ref().map_or("", |kind| kind.as_str()), state)
+        self.typed(prim, kind.as_ref().map_or("", Token::as_str), state)
     }
 
     fn typed(&mut self, prim: &Prim, kind: &str, state: State) -> Result<Option<State>, Failure> {

@@ -17,6 +17,7 @@ const EXAMPLES: &str = "Examples:
   sawah preview dragon.glb
   sawah preview --out pictures --size 1024 *.obj *.exr
   sawah preview --sheet gallery.png models/*.glb
+  sawah preview clip.mp4
   sawah preview dragon.glb --json";
 
 /// Most pictures in one row of a sheet.
@@ -24,13 +25,13 @@ const COLUMNS: u32 = 6;
 /// Stack of the thread that reads files, in bytes: as in a stage host.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Draw pictures of meshes and images, as the farm would, without one
+/// Draw pictures of meshes, images and films, as the farm would, without one
 ///
 /// Exit code 1 if a file cannot be drawn; the others are.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PreviewArguments {
-    /// Meshes and images
+    /// Meshes, images, and films (MP4, MOV, MKV, WebM; a frame of them, by ffmpeg)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Where the pictures go: a folder, or a file for a single picture [default: here, as NAME.preview.png]

@@ -37,7 +37,7 @@ or more files of one numbered series, becomes one film.";
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct SubmitArguments {
-    /// Meshes (GLB, glTF, OBJ, STL, PLY, FBX), images (PNG, JPEG, TIFF, EXR, HDR, TGA, BMP, WebP, GIF, DDS), folders of numbered
+    /// Meshes (GLB, glTF, OBJ, STL, PLY, FBX, USD), images (PNG, JPEG, TIFF, EXR, HDR, TGA, BMP, WebP, GIF, DDS), folders of numbered
     /// pictures, or scenes of a renderer (see 'sawah renderers')
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,

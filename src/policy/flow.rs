@@ -102,7 +102,9 @@ pub fn reads(stage: Stage, kind: Option<AssetKind>) -> Reads {
 /// Whether people get this output: results, not the steps towards them.
 pub fn is_published(made_by: Stage, name: &str) -> bool {
     match made_by {
-        Stage::Inspect | Stage::Assemble | Stage::Publish => true,
+        // A scene's own picture stands in until assemble has made the real one.
+        Stage::Inspect => name != STILL,
+        Stage::Assemble | Stage::Publish => true,
         Stage::Transform => name == "scene.glb",
         Stage::Render => !name.contains('/') || name.starts_with(SCENE_FOLDER),
         Stage::Ingest | Stage::Cleanup => false,
@@ -176,7 +178,9 @@ mod tests {
 
     #[test]
     fn frames_on_the_way_to_a_film_are_not_published() {
-        assert!(is_published(Stage::Render, STILL));
+        assert!(is_published(Stage::Render, STILL) && is_published(Stage::Assemble, STILL));
+        assert!(!is_published(Stage::Inspect, STILL));
+        assert!(is_published(Stage::Inspect, "metadata.json"));
         assert!(!is_published(Stage::Render, "turntable/0001.png"));
         assert!(!is_published(Stage::Transform, "frames/000001.png"));
         assert!(!is_published(Stage::Render, "thumbnails/shot_0001.png"));

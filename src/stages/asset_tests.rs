@@ -1,13 +1,13 @@
 //! Ingest, inspect and transform on the sample assets and on bad ones.
 
-use super::formats::{image_writer, load_scene};
+use super::formats::{blend, image_writer, load_scene};
 use super::transform::FrameList;
 use super::{Reporter, StageOutput, StageRequest, ingest, inspect, transform};
 use crate::model::{
     AssetKind, AssetName, Checksum, Chunk, Epoch, JobId, PipelineId, Reason, Stage, TraceId,
 };
 use crate::protocol::work::{Assignment, Failure, InputFile, JobInput, JobLimits};
-use crate::recipes::{GapPolicy, Settings};
+use crate::recipes::{GapPolicy, SceneSettings, Settings};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -252,4 +252,36 @@ fn bytes_that_changed_on_the_way_are_noticed() {
     fs::remove_file(bench.request.input_dir.join("source/a.png")).expect("removed");
     let failure = ingest::run(&bench.request, &Quiet).expect_err("is noticed");
     assert_eq!(failure.reason, Reason::ArtifactMissing);
+}
+
+#[test]
+fn a_scene_shows_its_own_picture_before_its_first_frame() {
+    let pixels = [1, 1, 1, 255, 2, 2, 2, 255];
+    for (pixels, made) in [(&pixels[..], 2), (&[][..], 1)] {
+        let scene = blend::testing::pictured("BLENDER-v304", [1, 2], pixels);
+        let mut bench = Bench::of(&[("a.blend", scene)]);
+        let settings = SceneSettings { renderer: "blender".to_owned(), ..Default::default() };
+        bench.request.assignment.settings.scene = Some(settings);
+        let inspected = inspect::run(&bench.request, &Quiet).expect("usable");
+        assert_eq!(inspected.files.len(), made, "{:?}", inspected.files);
+        let still = bench.request.output_dir.join("still.png");
+        assert_eq!(still.is_file(), made == 2);
+        if made == 2 {
+            let picture = image::open(still).expect("reads").to_rgb8();
+            assert_eq!((picture.dimensions(), picture.get_pixel(0, 0).0), ((1, 2), [2, 2, 2]));
+        }
+    }
+}
+
+#[test]
+fn the_facts_of_a_usd_say_its_space_and_its_layers() {
+    let text = "#usda 1.0\n(\n    upAxis = \"Z\"\n    metersPerUnit = 0.01\n    subLayers = [@./b.usda@]\n)\n";
+    let mesh = "#usda 1.0\ndef Mesh \"m\" {\n    uniform token subdivisionScheme = \"none\"\n    int[] faceVertexCounts = [3]\n    int[] faceVertexIndices = [0, 1, 2]\n    point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]\n}\n";
+    let bench = Bench::of(&[("a.usda", text.into()), ("b.usda", mesh.into())]);
+    let (bench, [ingested, ..]) = bench.run().expect("usable");
+    assert_eq!(ingested.report.kind, Some(AssetKind::Mesh));
+    let metadata = bench.json("metadata.json");
+    assert_eq!(metadata["references"], serde_json::json!(["b.usda"]));
+    assert_eq!(metadata["facts"]["layers"], serde_json::json!(["a.usda", "b.usda"]));
+    assert_eq!((&metadata["facts"]["up"], &metadata["format"]), (&"+Z".into(), &"text USD".into()));
 }

@@ -1,8 +1,9 @@
 //! A look at one file without a farm: its picture, and what is known of it and of how it was drawn.
 
-use super::Reporter;
+use super::assemble::programs::Programs;
 use super::formats::{image_facts, load_image, load_scene, sniff_file};
 use super::render::finished_picture;
+use super::{Reporter, clip};
 use crate::clock::Stopwatch;
 use crate::model::AssetKind;
 use crate::preview::{Artist, DecodedImage, DrawOn, Picture, auto_exposure, fit};
@@ -56,15 +57,19 @@ pub struct Timings {
 
 const TONE_MAP: &str = "Khronos PBR Neutral";
 
-/// Draws the file at `path`: a mesh in a square of `size_px`, a picture with at most that edge.
+/// Draws the file at `path`: a mesh in a square of `size_px`, a picture or a frame of a film with at
+/// most that edge.
 ///
-/// Fails with an `input.*`, `reference.*` or `gpu.*` reason.
+/// Fails with an `input.*`, `reference.*`, `program.*` or `gpu.*` reason.
 pub fn glance(
     path: &Path,
     size_px: u32,
     on: DrawOn,
     reporter: &dyn Reporter,
 ) -> Result<Glance, Failure> {
+    if clip::is_film(path) {
+        return film(path, size_px);
+    }
     match sniff_file(path)?.kind() {
         AssetKind::Mesh => mesh(path, size_px, on, reporter),
         kind => image(path, kind, size_px),
@@ -123,6 +128,24 @@ fn image(path: &Path, kind: AssetKind, size_px: u32) -> Result<Glance, Failure> 
         notes: Vec::new(),
     };
     Ok(Glance { picture, record })
+}
+
+fn film(path: &Path, size_px: u32) -> Result<Glance, Failure> {
+    let watch = Stopwatch::start();
+    let clip = clip::look(path, size_px, &Programs::find())?;
+    let record = Record {
+        // A film is frames in their order, in one file.
+        kind: AssetKind::Sequence,
+        drawn_by: None,
+        tone_map: None,
+        exposure_stops: 0.0,
+        camera: None,
+        timings_ms: Timings { read: milliseconds(&watch), ..Timings::default() },
+        facts: clip.facts,
+        warnings: Vec::new(),
+        notes: Vec::new(),
+    };
+    Ok(Glance { picture: clip.picture, record })
 }
 
 fn milliseconds(watch: &Stopwatch) -> f64 {

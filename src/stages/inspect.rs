@@ -1,9 +1,12 @@
 //! Inspect: says what the files are and whether they can be used.
 
 use super::failure::failure_from_io;
+use super::formats::blend::{self, Thumbnail};
+use super::formats::image_writer::png_bytes;
 use super::formats::images::Examined;
 use super::formats::references::{self, SideFiles};
 use super::formats::{ImageFacts, asset_facts, image_facts, load_asset, load_image, load_scene};
+use super::render::STILL_FILE;
 use super::scene::look::look;
 use super::source::{Source, write_json};
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
@@ -14,6 +17,7 @@ use crate::protocol::work::{Failure, StageReport, Warning};
 use crate::recipes::GapPolicy;
 use crate::recipes::SceneSettings;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// The file that inspect makes.
 pub const METADATA_FILE: &str = "metadata.json";
@@ -23,6 +27,8 @@ struct Findings {
     facts: Value,
     references: Vec<String>,
     warnings: Vec<Warning>,
+    /// The picture that a scene carries.
+    still: Option<Thumbnail>,
 }
 
 /// Decodes the asset once and writes `metadata.json`. A refusal is the failure.
@@ -69,12 +75,16 @@ pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
         "inspected_by": concat!("sawah ", env!("CARGO_PKG_VERSION")),
     });
     write_json(&metadata, &request.output_dir.join(METADATA_FILE))?;
+    let mut files = vec![Produced {
+        name: METADATA_FILE.to_owned(),
+        media_type: "application/json".to_owned(),
+    }];
+    if let Some(still) = &findings.still {
+        files.push(write_still(still, &request.output_dir)?);
+    }
     reporter.progress(100.0, "inspected");
     Ok(StageOutput {
-        files: vec![Produced {
-            name: METADATA_FILE.to_owned(),
-            media_type: "application/json".to_owned(),
-        }],
+        files,
         report: StageReport {
             kind: Some(kind),
             warnings: findings.warnings,
@@ -83,13 +93,24 @@ pub fn run(request: &StageRequest, reporter: &dyn Reporter) -> StageResult {
     })
 }
 
+/// A scene has a picture before its first frame.
+fn write_still(still: &Thumbnail, folder: &Path) -> Result<Produced, Failure> {
+    let path = folder.join(STILL_FILE);
+    png_bytes(still.width, still.height, &still.rgba)
+        .and_then(|bytes| std::fs::write(&path, bytes))
+        .map_err(|error| failure_from_io(&error, "a picture could not be written", &path))?;
+    Ok(Produced { name: STILL_FILE.to_owned(), media_type: "image/png".to_owned() })
+}
+
 fn of_scene(
     request: &StageRequest,
     source: &Source<'_>,
     scene: Option<&SceneSettings>,
 ) -> Result<Findings, Failure> {
     let look = look(request, source, scene.unwrap_or(&SceneSettings::default()))?;
-    Ok(Findings { facts: look.facts, references: look.references, warnings: look.warnings })
+    // Without it the scene is as good: what cannot be read of the file was told by the look at it.
+    let still = blend::thumbnail(&source.main).ok().flatten();
+    Ok(Findings { facts: look.facts, references: look.references, warnings: look.warnings, still })
 }
 
 fn mesh(source: &Source<'_>, reporter: &dyn Reporter) -> Result<Findings, Failure> {
@@ -110,7 +131,7 @@ fn mesh(source: &Source<'_>, reporter: &dyn Reporter) -> Result<Findings, Failur
         facts.insert("missing_files".to_owned(), Value::Array(missing.collect()));
     }
     let references = sides.found.into_iter().map(|(name, _)| name).collect();
-    Ok(Findings { facts, references, warnings: loaded.warnings })
+    Ok(Findings { facts, references, warnings: loaded.warnings, still: None })
 }
 
 /// Refuses an asset whose side files are lacking for this reason. What it can be drawn without (a
@@ -172,7 +193,7 @@ fn image(source: &Source<'_>) -> Result<Findings, Failure> {
         });
     }
     let facts = json!({ "picture": facts, "pixels": light });
-    Ok(Findings { facts, references: Vec::new(), warnings })
+    Ok(Findings { facts, references: Vec::new(), warnings, still: None })
 }
 
 /// Least, greatest and mean value of each channel of scene light.
@@ -257,7 +278,7 @@ fn sequence(
         "gaps": frames.gaps,
         "picture": first.map(|(_, facts)| facts),
     });
-    Ok(Findings { facts, references: Vec::new(), warnings })
+    Ok(Findings { facts, references: Vec::new(), warnings, still: None })
 }
 
 /// What the policy does about missing frames.

@@ -14,6 +14,7 @@ pub mod publish;
 pub mod cleanup;
 pub mod scene;
 
+mod clip;
 pub mod dispatch;
 pub mod failure;
 pub mod frames;

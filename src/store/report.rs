@@ -166,8 +166,8 @@ fn accept(
 
 fn still(stage: Stage, outputs: &[OutputFile]) -> Option<Checksum> {
     let picture = outputs.iter().find(|output| output.name == flow::STILL)?;
-    // A mesh or a picture has it from render, a scene from assemble.
-    matches!(stage, Stage::Render | Stage::Assemble).then_some(picture.checksum)
+    // A mesh or a picture has it from render, a scene from assemble, and until then from inspect.
+    matches!(stage, Stage::Inspect | Stage::Render | Stage::Assemble).then_some(picture.checksum)
 }
 
 /// Names must stay inside the folder that they will be written to.

@@ -9,7 +9,7 @@ mod gaps;
 mod look;
 mod moving;
 mod probe;
-mod programs;
+pub(super) mod programs;
 mod scene;
 #[cfg(test)]
 mod film_tests;

@@ -18,9 +18,9 @@ const WAITING_LINES: usize = 64;
 
 /// The programs that make and check films.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Programs {
-    pub(super) ffmpeg: Option<PathBuf>,
-    pub(super) ffprobe: Option<PathBuf>,
+pub(in crate::stages) struct Programs {
+    pub(in crate::stages) ffmpeg: Option<PathBuf>,
+    pub(in crate::stages) ffprobe: Option<PathBuf>,
 }
 
 /// A line of one of ffmpeg's two streams.
@@ -31,7 +31,7 @@ enum Line {
 
 impl Programs {
     /// Looks through `PATH`.
-    pub(super) fn find() -> Self {
+    pub(in crate::stages) fn find() -> Self {
         Self { ffmpeg: on_path("ffmpeg"), ffprobe: on_path("ffprobe") }
     }
 }

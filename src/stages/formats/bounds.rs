@@ -50,6 +50,20 @@ pub const GLTF_UNPACKED_BYTES: usize = 1 << 30;
 pub const FBX_MEMORY_BYTES: usize = 2 << 30;
 /// Most nodes below each other in one FBX.
 pub const FBX_DEPTH: u32 = 1_000;
+/// Most bytes of all layers of one USD, each counted as often as it is opened.
+pub const USD_LAYER_BYTES: u64 = 2 << 30;
+/// Most brackets within brackets in a text USD, and prims below each other in any.
+pub const USD_DEPTH: usize = 64;
+/// Most entries of a table in a binary USD (tokens, fields, specs, elements of one array).
+pub const USD_ENTRIES: u64 = 64 << 20;
+/// Most bytes of all names in one binary USD.
+pub const USD_TOKEN_BYTES: u64 = 256 << 20;
+/// Most dictionaries and samples looked at in one binary USD.
+pub const USD_NESTED: usize = 1_000_000;
+/// Most connections followed from an input of a material to its value.
+pub const USD_CONNECTIONS: usize = 32;
+/// Most files in one USDZ.
+pub const USDZ_FILES: usize = 10_000;
 /// Largest MTL file, in bytes.
 pub const MTL_BYTES: u64 = 16 << 20;
 /// Entries read of one folder when a name is looked up without regard to case.

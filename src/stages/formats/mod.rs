@@ -38,6 +38,7 @@ mod tga;
 mod tiff_image;
 mod tiff_samples;
 mod textures;
+pub mod usd;
 mod words;
 #[cfg(test)]
 mod assimp_tests;
@@ -51,6 +52,8 @@ mod exr_tests;
 mod exr_tests_files;
 #[cfg(test)]
 mod pillow_tests;
+#[cfg(test)]
+mod sniff_tests;
 #[cfg(test)]
 mod tests;
 
@@ -101,6 +104,9 @@ pub fn load_scene(
             Format::StlBinary | Format::StlAscii => stl::read(&bytes, &name, reporter)?,
             Format::Ply => ply::read(&bytes, &name, reporter)?,
             Format::Fbx => fbx::read(&bytes, &name, &sides, reporter)?,
+            Format::Usda | Format::Usdc | Format::Usdz => {
+                usd::read(bytes, &name, &sides, reporter)?
+            }
             picture => {
                 return Err(unsupported(format!(
                     "{name} is a {} picture, not a mesh",

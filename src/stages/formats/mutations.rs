@@ -29,6 +29,8 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("a.tif", encoded(image::ImageFormat::Tiff)),
         ("a.blend", blend::testing::film("BLENDER17-01v0500")),
         ("a.fbx", fbx::tests::text("", "", "").into_bytes()),
+        ("a.usda", usd::tests::painted("</World/paint.inputs:tint>").into_bytes()),
+        ("a.usdc", usd::tests::binary(&usd::tests::painted("</World/paint.inputs:tint>"))),
     ]
 }
 
@@ -56,7 +58,7 @@ proptest! {
 
     #[test]
     fn damaged_files_get_a_reason_and_no_panic(
-        which in 0_usize..10,
+        which in 0_usize..12,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
         cut in prop::option::of(any::<prop::sample::Index>()),
         doubled in any::<bool>(),

@@ -1,6 +1,6 @@
 //! Finds the side files that an asset's main file names, and keeps them inside its folder.
 
-use super::{bounds, corrupt, fbx, gltf, mtl, read_bounded, sniff};
+use super::{bounds, corrupt, fbx, gltf, mtl, read_bounded, sniff, usd};
 use crate::model::{Reason, limits};
 use crate::protocol::submit::{MissingFile, MissingWhy};
 use crate::protocol::work::Failure;
@@ -79,6 +79,11 @@ impl SideRoot {
         let mut base: Vec<String> = name.split('/').map(str::to_owned).collect();
         base.pop();
         Self { base, ..self.clone() }
+    }
+
+    /// A file of the folder that names are written in, relative to the root.
+    pub(super) fn own(&self, name: &str) -> String {
+        self.base.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join("/")
     }
 
     /// Looks a written name up: exactly first, then a unique match without regard to case.
@@ -213,6 +218,11 @@ fn scan(path: &Path, root: &SideRoot) -> io::Result<SideFiles> {
             let mut bytes = Vec::new();
             File::open(path)?.take(bounds::MESH_FILE_BYTES).read_to_end(&mut bytes)?;
             for (written, lookup) in fbx::names::scan(&bytes, &super::file_name(path), root) {
+                scan.take(&written, lookup);
+            }
+        }
+        Some(sniff::Format::Usda | sniff::Format::Usdc) => {
+            for (written, lookup) in usd::names::scan(path, root)? {
                 scan.take(&written, lookup);
             }
         }

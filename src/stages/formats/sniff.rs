@@ -1,6 +1,6 @@
 //! Says what a file is by its first bytes, not by its name.
 
-use super::{bounds, corrupt, file_name, tga, unsupported};
+use super::{bounds, corrupt, file_name, tga, unsupported, usd};
 use crate::model::{AssetKind, Reason};
 use crate::protocol::work::Failure;
 use crate::stages::failure::failure_from_io;
@@ -25,6 +25,12 @@ pub enum Format {
     Ply,
     /// FBX, binary or text.
     Fbx,
+    /// USD as text.
+    Usda,
+    /// USD, binary.
+    Usdc,
+    /// USD and its textures in one archive.
+    Usdz,
     /// PNG.
     Png,
     /// JPEG.
@@ -49,7 +55,7 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::Glb,
         Self::Gltf,
         Self::Obj,
@@ -57,6 +63,9 @@ impl Format {
         Self::StlAscii,
         Self::Ply,
         Self::Fbx,
+        Self::Usda,
+        Self::Usdc,
+        Self::Usdz,
         Self::Png,
         Self::Jpeg,
         Self::Tiff,
@@ -78,7 +87,10 @@ impl Format {
             | Self::StlBinary
             | Self::StlAscii
             | Self::Ply
-            | Self::Fbx => AssetKind::Mesh,
+            | Self::Fbx
+            | Self::Usda
+            | Self::Usdc
+            | Self::Usdz => AssetKind::Mesh,
             Self::Png
             | Self::Jpeg
             | Self::Tiff
@@ -102,6 +114,9 @@ impl Format {
             Self::StlAscii => "text STL",
             Self::Ply => "PLY",
             Self::Fbx => "FBX",
+            Self::Usda => "text USD",
+            Self::Usdc => "binary USD",
+            Self::Usdz => "USDZ",
             Self::Png => "PNG",
             Self::Jpeg => "JPEG",
             Self::Tiff => "TIFF",
@@ -124,6 +139,9 @@ impl Format {
             Self::StlBinary | Self::StlAscii => &["stl"],
             Self::Ply => &["ply"],
             Self::Fbx => &["fbx"],
+            Self::Usda => &["usda", "usd"],
+            Self::Usdc => &["usdc", "usd"],
+            Self::Usdz => &["usdz"],
             Self::Png => &["png"],
             Self::Jpeg => &["jpg", "jpeg", "jpe", "jfif"],
             Self::Tiff => &["tif", "tiff"],
@@ -150,8 +168,10 @@ impl Format {
             Self::Obj => "model/obj",
             Self::StlBinary | Self::StlAscii => "model/stl",
             Self::Ply => "model/ply",
-            // The owner of the format has registered no type.
-            Self::Fbx => "application/octet-stream",
+            Self::Usda => "model/vnd.usda",
+            Self::Usdz => "model/vnd.usdz+zip",
+            // The owners of these formats have registered no type.
+            Self::Fbx | Self::Usdc => "application/octet-stream",
             Self::Png => "image/png",
             Self::Jpeg => "image/jpeg",
             Self::Tiff => "image/tiff",
@@ -206,8 +226,10 @@ pub fn sniff_named(head: &[u8], size_bytes: u64, name: &str) -> Result<Format, F
 /// The format that was found, unless the name says another one.
 fn named_as(found: Format, name: &str) -> Result<Format, Failure> {
     let suffix = Path::new(name).extension().map(|suffix| suffix.to_string_lossy().into_owned());
+    let suffix = suffix.map(|suffix| suffix.to_ascii_lowercase());
+    let fits = suffix.as_deref().is_some_and(|suffix| found.suffixes().contains(&suffix));
     match suffix.as_deref().and_then(Format::by_suffix) {
-        Some(named) if found.suffixes() != named.suffixes() => Err(Failure::new(
+        Some(named) if !fits => Err(Failure::new(
             Reason::InputWrongSuffix,
             format!(
                 "{name} is a {} file by its content, but its name says {}. Rename it to end in .{}, or export it again",
@@ -276,7 +298,7 @@ pub fn sniff(head: &[u8], size_bytes: u64, named: Option<Format>) -> Option<Form
 }
 
 fn by_magic(head: &[u8]) -> Option<Format> {
-    const MAGIC: [(&[u8], Format); 17] = [
+    const MAGIC: [(&[u8], Format); 19] = [
         (b"glTF", Format::Glb),
         (b"\x89PNG\r\n\x1a\n", Format::Png),
         (&[0xff, 0xd8, 0xff], Format::Jpeg),
@@ -291,12 +313,17 @@ fn by_magic(head: &[u8]) -> Option<Format> {
         (b"ply\r", Format::Ply),
         (b"Kaydara FBX Binary", Format::Fbx),
         (b"; FBX", Format::Fbx),
+        (usd::TEXT_MAGIC, Format::Usda),
+        (usd::BINARY_MAGIC, Format::Usdc),
         (b"GIF87a", Format::Gif),
         (b"GIF89a", Format::Gif),
         (b"DDS \x7c\0\0\0", Format::Dds),
     ];
     if head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP") {
         return Some(Format::Webp);
+    }
+    if usd::package::first_name(head).is_some_and(usd::is_layer) {
+        return Some(Format::Usdz);
     }
     if is_bmp(head) {
         return Some(Format::Bmp);
@@ -384,15 +411,13 @@ fn is_text(head: &[u8]) -> bool {
 
 /// The name of a well-known format that cannot be read.
 pub fn foreign_name(head: &[u8]) -> Option<&'static str> {
-    const FOREIGN: [(usize, &[u8], &str); 17] = [
+    const FOREIGN: [(usize, &[u8], &str); 15] = [
         (0, b"\xff\xfe", "text in UTF-16 (save it as UTF-8)"),
         (0, b"\xfe\xff", "text in UTF-16 (save it as UTF-8)"),
         (0, b"BLENDER", "a Blender file"),
         (0, b"8BPS", "a Photoshop file"),
         (1, b"KTX ", "a KTX texture"),
-        (0, b"PXR-USDC", "a binary USD file"),
-        (0, b"#usda", "a text USD file"),
-        (0, b"PK\x03\x04", "a ZIP archive (or USDZ, 3MF)"),
+        (0, b"PK\x03\x04", "a ZIP archive (or 3MF)"),
         (0, b"Ogawa", "an Alembic file"),
         (0, b"\x28\xb5\x2f\xfd", "a file compressed with zstd"),
         (0, b"\x1f\x8b", "a file compressed with gzip"),
@@ -407,90 +432,4 @@ pub fn foreign_name(head: &[u8]) -> Option<&'static str> {
         .iter()
         .find(|(at, magic, _)| head.get(*at..).is_some_and(|rest| rest.starts_with(magic)))
         .map(|(_, _, name)| *name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn stl(triangles: u32, bytes: usize) -> Vec<u8> {
-        let mut file = b"solid trap: binary files may begin like text".to_vec();
-        file.resize(80, b' ');
-        file.extend(triangles.to_le_bytes());
-        file.resize(bytes, 7);
-        file
-    }
-
-    fn tga_bytes(footer: bool) -> Vec<u8> {
-        let mut file = vec![0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 24, 0];
-        file.extend([9; 6]);
-        if footer {
-            file.extend([0; 8]);
-            file.extend(b"TRUEVISION-XFILE.\0");
-        }
-        file
-    }
-
-    #[test]
-    fn a_tga_without_its_suffix_is_known_by_its_footer_alone() {
-        assert_eq!(sniff(&tga_bytes(false), 24, None), None);
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("large");
-        let mut file = tga_bytes(true);
-        file.splice(18..18, vec![3; 100_000]);
-        std::fs::write(&path, file).expect("written");
-        assert_eq!(sniff_file(&path), Ok(Format::Tga));
-    }
-
-    #[test]
-    fn content_decides() {
-        let cases: Vec<(&str, Vec<u8>, Format)> = vec![
-            ("a.glb", b"glTF\x02\0\0\0".to_vec(), Format::Glb),
-            ("a.gltf", b"\xef\xbb\xbf {\"asset\":{}}".to_vec(), Format::Gltf),
-            ("a.obj", b"# made by hand\nv 0 0 0\nv 1 0 0\nf 1 2 3\n".to_vec(), Format::Obj),
-            ("a.obj", b"mtllib a.mtl\r\n".to_vec(), Format::Obj),
-            ("a.stl", stl(2, 184), Format::StlBinary),
-            ("a.stl", stl(9, 184), Format::StlBinary),
-            ("a.stl", b"solid\tname\nfacet normal 0 0 1\n".to_vec(), Format::StlAscii),
-            ("a.ply", b"ply\r\nformat ascii 1.0\r\n".to_vec(), Format::Ply),
-            ("a.fbx", b"Kaydara FBX Binary  \0\x1a\0".to_vec(), Format::Fbx),
-            ("a.fbx", b"; FBX 7.4.0 project file\n".to_vec(), Format::Fbx),
-            ("a.FBX", b"; by hand\nFBXHeaderExtension:  {\n".to_vec(), Format::Fbx),
-            ("a.PNG", b"\x89PNG\r\n\x1a\nrest".to_vec(), Format::Png),
-            ("a.jpeg", vec![0xff, 0xd8, 0xff, 0xe0], Format::Jpeg),
-            ("a.tif", b"MM\0\x2a".to_vec(), Format::Tiff),
-            ("a.exr", vec![0x76, 0x2f, 0x31, 0x01, 2], Format::Exr),
-            ("a.hdr", b"#?RADIANCE\n".to_vec(), Format::Hdr),
-            ("no-suffix", b"#?RGBE\n".to_vec(), Format::Hdr),
-            ("a.webp", b"RIFF\x20\0\0\0WEBPVP8L".to_vec(), Format::Webp),
-            ("a.gif", b"GIF89a\x01\0\x01\0".to_vec(), Format::Gif),
-            ("a.bmp", b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0".to_vec(), Format::Bmp),
-            ("a.dds", b"DDS \x7c\0\0\0".to_vec(), Format::Dds),
-            ("a.tga", tga_bytes(false), Format::Tga),
-            ("no-suffix", tga_bytes(true), Format::Tga),
-        ];
-        for (name, bytes, format) in cases {
-            assert_eq!(sniff_named(&bytes, bytes.len() as u64, name), Ok(format), "{name}");
-        }
-    }
-
-    #[test]
-    fn refusals_have_the_right_reason_and_say_what_was_found() {
-        let cases: [(&str, &[u8], Reason, &str); 9] = [
-            ("a.obj", b"\xfe\xff\0v\0 \0", Reason::InputUnsupported, "UTF-16"),
-            ("a.png", b"", Reason::InputEmpty, "0 bytes"),
-            ("a.png", &[0xff, 0xd8, 0xff], Reason::InputWrongSuffix, "JPEG"),
-            ("a.obj", b"glTF\x02\0\0\0", Reason::InputWrongSuffix, ".glb"),
-            ("a.stl", b"ply\nformat", Reason::InputWrongSuffix, "PLY"),
-            ("a.png", &[0; 64], Reason::InputCorrupt, "00 00 00"),
-            ("a.stl", &[0; 256], Reason::InputCorrupt, "00 00"),
-            ("a.psd", b"8BPS\0\x01", Reason::InputUnsupported, "Photoshop"),
-            ("a.txt", b"dear diary, v is for victory", Reason::InputUnsupported, "64 65"),
-        ];
-        for (name, bytes, reason, part) in cases {
-            let failure = sniff_named(bytes, bytes.len() as u64, name).expect_err(name);
-            assert_eq!(failure.reason, reason, "{name}: {}", failure.message);
-            assert!(failure.message.contains(part), "{}", failure.message);
-        }
-    }
 }

@@ -176,6 +176,27 @@ fn find_dna(source: &mut dyn Source) -> Result<Dna, BlendError> {
     dna.ok_or_else(|| BlendError::corrupt("it has no catalogue of structures (block DNA1)"))
 }
 
+/// The content of the first block of this code, of those before the first data-block.
+pub(super) fn first_block(
+    stream: &mut Stream<'_>,
+    header: &Header,
+    code: [u8; 4],
+    limit: u64,
+) -> Result<Option<Vec<u8>>, BlendError> {
+    let mut found = None;
+    walk(stream, header, |head, stream| {
+        if head.code == code {
+            found = Some(content(head, stream, limit)?);
+            return Ok(Walk::Enough);
+        }
+        if &head.code != b"REND" {
+            return Ok(Walk::Enough);
+        }
+        stream.skip(head.length).map(|()| Walk::On)
+    })?;
+    Ok(found)
+}
+
 enum Walk {
     On,
     Enough,

@@ -21,6 +21,10 @@ pub const NESTING: usize = 8;
 pub const KEPT_BLOCK_BYTES: u64 = 64 << 20;
 /// Most bytes of all blocks kept for reading: some 200 000 objects.
 pub const KEPT_BYTES: u64 = 512 << 20;
+/// Longest edge of the picture in a scene, in pixels; Blender's is 128.
+pub const THUMBNAIL_EDGE: u64 = 1_024;
+/// Most bytes of its block.
+pub const THUMBNAIL_BYTES: u64 = 8 + 4 * THUMBNAIL_EDGE * THUMBNAIL_EDGE;
 /// Longest text read out of a field.
 pub const TEXT_BYTES: usize = 4 << 10;
 /// Most properties looked at in one group.

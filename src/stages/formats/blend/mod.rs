@@ -16,13 +16,14 @@ mod references;
 mod scene;
 mod stream;
 mod strips;
+mod thumbnail;
 mod zstd;
 #[cfg(test)]
 mod damage_tests;
 #[cfg(test)]
 mod real_tests;
 #[cfg(test)]
-pub(super) mod testing;
+pub(in crate::stages) mod testing;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +33,7 @@ pub use paths::{Target, is_pattern, relative};
 pub use references::{Reference, ReferenceKind};
 pub use scene::{BlendScene, FrameRate};
 pub use stream::Compression;
+pub use thumbnail::{Thumbnail, thumbnail};
 
 use blocks::Blocks;
 use serde::Serialize;

@@ -335,3 +335,16 @@ fn add_files(file: &mut Writer) {
     let volume = [("filepath", Text("//smoke_0001.vdb")), ("is_sequence", Int(1))];
     file.add("VO", "Volume", 0x54, &volume);
 }
+
+/// A scene with nothing but a picture: its width and height, and its pixels.
+pub(in crate::stages) fn pictured(header: &str, edges: [u32; 2], pixels: &[u8]) -> Vec<u8> {
+    let is_big = header.contains('V');
+    let bytes = |edge: u32| if is_big { edge.to_be_bytes() } else { edge.to_le_bytes() };
+    let mut block: Vec<u8> = edges.into_iter().flat_map(bytes).collect();
+    block.extend(pixels);
+    let mut file = Writer::new(header);
+    file.block("REND", "", 1, 1, &[0; 72]);
+    file.block("TEST", "", 2, 1, &block);
+    file.add("GLOB", "FileGlobal", 3, &[]);
+    file.finish()
+}

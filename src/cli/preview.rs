@@ -1,5 +1,7 @@
 //! `sawah preview`: pictures of files, without a farm.
 
+#![expect(clippy::doc_markdown, reason = "these comments are help texts, shown as they are")]
+
 use super::error::{CliError, Exit};
 use super::output;
 use super::words;

@@ -24,15 +24,15 @@ pub const USUAL_PIXELS_PER_DEGREE: f32 = 67.020_64;
 const LUMINANCE: (f32, f32) = (1.0, 0.0047);
 const RED_GREEN: (f32, f32) = (1.0, 0.0053);
 const BLUE_YELLOW: [(f32, f32); 2] = [(34.1, 0.04), (13.5, 0.025)];
-/// Exponent that compresses colour differences (q_c, §4.1.3 of the paper).
+/// Exponent that compresses colour differences (`q_c`, §4.1.3 of the paper).
 const COLOR_EXPONENT: f32 = 0.7;
 /// Share of the greatest difference up to which differences are stretched, and the value that it
-/// gets (p_c and p_t, §4.1.3).
+/// gets (`p_c` and `p_t`, §4.1.3).
 const KNEE_AT: f32 = 0.4;
 const KNEE_TO: f32 = 0.95;
 /// Width of the edges that the eye sees best, in degrees (w, §4.2).
 const FEATURE_DEGREES: f32 = 0.082;
-/// Exponent of the feature difference (q_f, §4.2).
+/// Exponent of the feature difference (`q_f`, §4.2).
 const FEATURE_EXPONENT: f32 = 0.5;
 /// Cells of the checker that pictures with alpha are laid over, in pixels, and its two greys.
 const CHECKER_PX: usize = 8;
@@ -249,7 +249,7 @@ mod tests {
     const PX: u32 = 64;
 
     fn drawn(pixel: impl Fn(i32, i32) -> [u8; 4]) -> Picture {
-        let px = PX as i32;
+        let px = PX.cast_signed();
         let rgba = (0..px * px).flat_map(|at| pixel(at % px, at / px)).collect();
         Picture { width: PX, height: PX, rgba }
     }
@@ -347,6 +347,6 @@ mod tests {
         let cut = Picture { rgba: vec![0; 7], ..plain(0) };
         let expected = FlipError::Cut { bytes: 7, expected: 64 * 64 * 4 };
         assert_eq!(flip(&plain(0), &cut, 67.0), Err(expected));
-        assert_eq!(flip(&small, &small, f32::NAN).unwrap().mean(), 0.0);
+        assert!(flip(&small, &small, f32::NAN).unwrap().mean() <= 0.0);
     }
 }

@@ -196,11 +196,8 @@ impl Settings {
         let from = Sources { file: FileSettings::load(&folders.settings_file())?, environment };
         let file = &from.file;
         let farm = from.path("SAWAH_FARM", flags.farm.map(|v| (v, "--farm")), file.farm())?;
-        let work = from.path(
-            "SAWAH_WORKER_WORK_DIR",
-            flags.work.map(|v| (v, "--work")),
-            file.worker_work_dir(),
-        )?;
+        let work = flags.work.map(|v| (v, "--work"));
+        let work = from.path("SAWAH_WORKER_WORK_DIR", work, file.worker_work_dir())?;
         let settings = Self {
             farm: farm.unwrap_or_else(|| by_default(folders.farm())),
             listen: from
@@ -228,9 +225,7 @@ impl Settings {
                 )?
                 .unwrap_or_else(|| by_default(defaults.host.clone())),
             worker_work_dir: work.unwrap_or_else(|| by_default(folders.work())),
-            worker_adapter: from
-                .value("worker.adapter", "SAWAH_GPU", None, file.worker_adapter())?
-                .unwrap_or_else(|| by_default("auto".to_owned())),
+            worker_adapter: from.adapter()?,
             worker_gpu_masks: file.worker_gpu_masks().unwrap_or_else(|| by_default(Vec::new())),
             worker_paths: file.worker_paths().unwrap_or_else(|| by_default(Vec::new())),
             log: from
@@ -456,6 +451,12 @@ impl Sources<'_> {
                 origin,
             }),
         }
+    }
+
+    /// The adapter that a worker draws with.
+    fn adapter(&self) -> Result<Setting<String>, SettingsError> {
+        let found = self.value("worker.adapter", "SAWAH_GPU", None, self.file.worker_adapter())?;
+        Ok(found.unwrap_or_else(|| by_default("auto".to_owned())))
     }
 
     /// A text that is empty by default.

@@ -148,12 +148,12 @@ fn images(sawah: &Path, plan: &Plan, book: &mut Book) -> Result<(), BenchError> 
             ffmpeg.extend(["-vf", "scale=512:-1"].map(OsStr::new));
         }
         ffmpeg.push(out.as_os_str());
-        let mut tool = vec![file.as_os_str()];
+        let mut oiio = vec![file.as_os_str()];
         if is_small {
-            tool.extend(["--resize", "512x270"].map(OsStr::new));
+            oiio.extend(["--resize", "512x270"].map(OsStr::new));
         }
-        tool.extend([OsStr::new("-o"), out.as_os_str()]);
-        for (program, arguments) in [("ffmpeg", ffmpeg), ("oiiotool", tool)] {
+        oiio.extend([OsStr::new("-o"), out.as_os_str()]);
+        for (program, arguments) in [("ffmpeg", ffmpeg), ("oiiotool", oiio)] {
             if is_there(program) {
                 let took = middle(Path::new(program), &arguments)?;
                 book.add(area, program, took, Unit::Milliseconds);

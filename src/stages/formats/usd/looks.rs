@@ -178,7 +178,7 @@ impl<'a> Looks<'a> {
 
     fn color(&self, surface: &Prim, input: &str, absent: Vec3) -> Result<Vec3, Failure> {
         let value = self.value(surface, input)?.as_ref().and_then(values::vector);
-        let color = value.map_or(absent, |value| value.as_vec3());
+        let color = value.map_or(absent, glam::DVec3::as_vec3);
         Ok(if color.is_finite() { color.max(Vec3::ZERO) } else { absent })
     }
 

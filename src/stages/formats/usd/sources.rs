@@ -128,13 +128,11 @@ impl Resolver for Sources {
         let anchor = anchor.map(|anchor| anchor.to_string_lossy().into_owned());
         let anchor = anchor.as_deref().and_then(|anchor| anchor.strip_prefix(INSIDE));
         let base = anchor.and_then(|anchor| anchor.rsplit_once('/')).map_or("", |(base, _)| base);
-        match joined(base, asset_path) {
-            Some(path) => format!("{INSIDE}{path}"),
-            None => {
-                self.lacking.borrow_mut().outside.insert(asset_path.to_owned());
-                String::new()
-            }
-        }
+        let Some(path) = joined(base, asset_path) else {
+            self.lacking.borrow_mut().outside.insert(asset_path.to_owned());
+            return String::new();
+        };
+        format!("{INSIDE}{path}")
     }
 
     fn resolve(&self, asset_path: &str) -> Option<ResolvedPath> {

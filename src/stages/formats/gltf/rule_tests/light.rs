@@ -127,11 +127,14 @@ fn models_of_materials_beside_the_usual_one() {
         bare.normals.clear();
         bare.colors = vec![glam::Vec4::new(0.5, 1.0, 0.25, 1.0); 4];
         board.show(&bare, unlit([0.8, 0.4, 0.8, 1.0]));
-        let strong = |strength: f32, factor: f32| match extended {
-            true => json!({ "emissiveFactor": even(factor), "extensions": {
-                "KHR_materials_emissive_strength": { "emissiveStrength": strength },
-            }}),
-            false => json!({ "emissiveFactor": even(factor * strength) }),
+        let strong = |strength: f32, factor: f32| {
+            if extended {
+                json!({ "emissiveFactor": even(factor), "extensions": {
+                    "KHR_materials_emissive_strength": { "emissiveStrength": strength },
+                }})
+            } else {
+                json!({ "emissiveFactor": even(factor * strength) })
+            }
         };
         board.tile(1, 0, lamp(strong(4.0, 0.1)));
         if extended {

@@ -177,9 +177,9 @@ impl Taken {
         let mut sum = Vec4::ZERO;
         for step in 0..9 {
             let (x, y) = (x as i32 + step % 3 - 1, y as i32 + step / 3 - 1);
-            let inside = (0..PX as i32).contains(&x) && (0..PX as i32).contains(&y);
+            let inside = (0..PX.cast_signed()).contains(&x) && (0..PX.cast_signed()).contains(&y);
             if inside {
-                sum += Vec4::from(self.layer.pixels[(y * PX as i32 + x) as usize]);
+                sum += Vec4::from(self.layer.pixels[(y * PX.cast_signed() + x) as usize]);
             }
         }
         sum / 9.0

@@ -31,6 +31,7 @@ fn sharp(wrap: u32) -> Value {
 }
 
 /// Unlit with a texture at transformed coordinates.
+#[expect(clippy::needless_pass_by_value, reason = "each is written where it is used")]
 fn placed(texture: usize, transform: Value) -> Value {
     let mut material = unlit([1.0; 4]);
     material["pbrMetallicRoughness"]["baseColorTexture"] = json!({

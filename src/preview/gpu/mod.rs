@@ -78,13 +78,7 @@ struct Rig {
     connection: Connection,
     pipelines: Pipelines,
     targets: Option<Targets>,
-    /// Scenes that it has served.
-    scenes: u32,
 }
-
-/// Scenes after which an adapter is opened anew: drivers keep what they have made for each (lavapipe
-/// 22.3 some megabytes), and grow slower with it.
-const SCENES: u32 = 24;
 
 /// The adapter that no scene uses now: opening one takes longer than most pictures.
 static IDLE: Mutex<Option<Rig>> = Mutex::new(None);
@@ -99,7 +93,7 @@ impl Rig {
         }
         let connection = Connection::open(wanted)?;
         let pipelines = connection.guarded(|connection| Pipelines::new(&connection.device))?;
-        Ok(Self { connection, pipelines, targets: None, scenes: 0 })
+        Ok(Self { connection, pipelines, targets: None })
     }
 }
 
@@ -114,9 +108,7 @@ pub(crate) struct Gpu {
 impl Drop for Gpu {
     fn drop(&mut self) {
         self.uploads = None;
-        let Some(mut rig) = self.rig.take() else { return };
-        rig.scenes += 1;
-        if rig.scenes < SCENES && rig.connection.check().is_ok() {
+        if let Some(rig) = self.rig.take().filter(|rig| rig.connection.check().is_ok()) {
             // What was dropped is freed when the adapter is asked next.
             let _ = rig.connection.device.poll(wgpu::PollType::wait_indefinitely());
             *IDLE.lock().unwrap_or_else(PoisonError::into_inner) = Some(rig);
@@ -167,7 +159,7 @@ fn draw_on(
     shadow: &ShadowMap,
     (width, height): (u32, u32),
 ) -> Result<LinearImage, DrawError> {
-    let Rig { connection, pipelines, targets, .. } = rig;
+    let Rig { connection, pipelines, targets } = rig;
     let edge = tiles::TILE_PX.min(connection.device.limits().max_texture_dimension_2d);
     let size = (width.min(edge), height.min(edge));
     let fitting = targets.take().filter(|targets| targets.size == size);

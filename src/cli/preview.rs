@@ -9,8 +9,8 @@ use crate::clock::Stopwatch;
 use crate::preview::{Cell, DrawOn, Picture, contact_sheet, write_png};
 use crate::programs::tree::own_memory_bytes;
 use crate::protocol::work::Failure;
-use crate::stages::Reporter;
 use crate::stages::glance::{self, Glance, Record};
+use crate::stages::host::STAGE_STACK_BYTES;
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,6 @@ const EXAMPLES: &str = "Examples:
 
 /// Most pictures in one row of a sheet.
 const COLUMNS: u32 = 6;
-/// Stack of the thread that reads files, in bytes: as in a stage host.
-const STACK_BYTES: usize = 16 << 20;
 
 /// Draw pictures of meshes, images and films, as the farm would, without one
 ///
@@ -89,18 +87,10 @@ struct Previews {
     previews: Vec<Row>,
 }
 
-/// Nobody watches.
-struct Quiet;
-
-impl Reporter for Quiet {
-    fn progress(&self, _percent: f32, _message: &str) {}
-    fn log(&self, _line: &str) {}
-}
-
 pub(super) fn run(arguments: &PreviewArguments, json: bool) -> Result<Exit, CliError> {
     let drawing = || draw_all(arguments, json);
     let drawn = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let thread = std::thread::Builder::new().stack_size(STAGE_STACK_BYTES);
         thread.spawn_scoped(scope, drawing).map(std::thread::ScopedJoinHandle::join)
     });
     let drawn = drawn.map_err(|error| CliError::internal(&format!("no thread: {error}")))?;
@@ -121,7 +111,7 @@ fn draw_all(arguments: &PreviewArguments, json: bool) -> Result<Exit, CliError> 
             encode_ms: 0.0,
             held: Held::default(),
         };
-        match glance::glance(file, arguments.size, on, &Quiet) {
+        match glance::glance(file, arguments.size, on) {
             Ok(Glance { picture, record }) => {
                 (row.width, row.height) = (Some(picture.width), Some(picture.height));
                 row.record = Some(record);

@@ -57,28 +57,31 @@ pub struct Timings {
 
 const TONE_MAP: &str = "Khronos PBR Neutral";
 
+/// Nobody watches.
+struct Quiet;
+
+impl Reporter for Quiet {
+    fn progress(&self, _percent: f32, _message: &str) {}
+    fn log(&self, _line: &str) {}
+}
+
 /// Draws the file at `path`: a mesh in a square of `size_px`, a picture or a frame of a film with at
 /// most that edge.
 ///
 /// Fails with an `input.*`, `reference.*`, `program.*` or `gpu.*` reason.
-pub fn glance(
-    path: &Path,
-    size_px: u32,
-    on: DrawOn,
-    reporter: &dyn Reporter,
-) -> Result<Glance, Failure> {
+pub fn glance(path: &Path, size_px: u32, on: DrawOn) -> Result<Glance, Failure> {
     if clip::is_film(path) {
         return film(path, size_px);
     }
     match sniff_file(path)?.kind() {
-        AssetKind::Mesh => mesh(path, size_px, on, reporter),
+        AssetKind::Mesh => mesh(path, size_px, on),
         kind => image(path, kind, size_px),
     }
 }
 
-fn mesh(path: &Path, size_px: u32, on: DrawOn, reporter: &dyn Reporter) -> Result<Glance, Failure> {
+fn mesh(path: &Path, size_px: u32, on: DrawOn) -> Result<Glance, Failure> {
     let watch = Stopwatch::start();
-    let loaded = load_scene(path, path.parent().unwrap_or(Path::new(".")), reporter)?;
+    let loaded = load_scene(path, path.parent().unwrap_or(Path::new(".")), &Quiet)?;
     let read = milliseconds(&watch);
     let failed = |error: crate::preview::DrawError| Failure::new(error.reason(), error.to_string());
     let watch = Stopwatch::start();

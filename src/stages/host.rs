@@ -22,7 +22,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
 /// Stack of the thread that runs a stage, in bytes: deep enough for nested foreign files.
-const STAGE_STACK_BYTES: usize = 16 << 20;
+pub const STAGE_STACK_BYTES: usize = 16 << 20;
 /// Attempts that one host serves; the next one gets a new host.
 const ATTEMPTS: u32 = 256;
 /// A host that draws itself goes on while it holds less than this part of its memory between two

@@ -1,11 +1,11 @@
 //! Pictures beside other viewers and converters: cold, warm, and of EXR.
 
 use super::book::{Book, Unit};
+use super::programs::is_there;
 use super::{BenchError, Plan};
 use crate::cli::output;
 use crate::clock::Stopwatch;
 use crate::preview::{DrawOn, LinearImage, write_png};
-use crate::stages::Reporter;
 use crate::stages::formats::write_exr;
 use crate::stages::glance::glance;
 use std::ffi::OsStr;
@@ -33,14 +33,6 @@ const WARM: &str = "warm picture 512²";
 const PNG: &str = "EXR 2048×1080 to PNG";
 const THUMB: &str = "EXR 2048×1080 to 512 px";
 
-/// Nobody watches.
-struct Quiet;
-
-impl Reporter for Quiet {
-    fn progress(&self, _percent: f32, _message: &str) {}
-    fn log(&self, _line: &str) {}
-}
-
 /// Measures the models of a folder that both can draw, and an EXR made for it.
 pub(super) fn measure(models: &Path, plan: &Plan, book: &mut Book) -> Result<(), BenchError> {
     let sawah = std::env::current_exe()?;
@@ -63,8 +55,7 @@ fn choose(folder: &Path, other: bool, picture: &Path) -> Result<Vec<PathBuf>, Be
         std::fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
     files.sort();
     let is_drawn = |file: &PathBuf| {
-        let is_mesh =
-            glance(file, PX, DrawOn::Best, &Quiet).is_ok_and(|one| one.record.camera.is_some());
+        let is_mesh = glance(file, PX, DrawOn::Best).is_ok_and(|one| one.record.camera.is_some());
         is_mesh && (!other || timed(f3d(file, picture)).is_ok())
     };
     let chosen: Vec<PathBuf> =
@@ -121,7 +112,7 @@ fn warm(models: &[PathBuf], picture: &Path, book: &mut Book) -> Result<(), Bench
     for round in 0..=WARM_ROUNDS {
         for model in models {
             let watch = Stopwatch::start();
-            let drawn = glance(model, PX, DrawOn::Best, &Quiet);
+            let drawn = glance(model, PX, DrawOn::Best);
             let drawn = drawn.map_err(|failure| BenchError::Nothing(failure.message))?;
             let written = write_png(&drawn.picture, picture);
             written.map_err(|error| BenchError::Nothing(error.to_string()))?;
@@ -201,11 +192,6 @@ fn timed(mut command: Command) -> Result<Duration, BenchError> {
     }
     let program = command.get_program().to_string_lossy();
     Err(BenchError::Nothing(format!("{program} ended with {status}")))
-}
-
-fn is_there(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 /// The middle one, in milliseconds.

@@ -37,8 +37,6 @@ pub(super) async fn measure(
     plan: &Plan,
     book: &mut Book,
 ) -> Result<(), BenchError> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = |name: &str| std::env::split_paths(&path).any(|at| at.join(name).is_file());
     if is_there("blender") {
         light_frames(context, plan, book).await?;
     } else {
@@ -50,6 +48,12 @@ pub(super) async fn measure(
         output::note("xargs is not in the path and is left out: apt install findutils");
         Ok(())
     }
+}
+
+/// Whether a program is in the path.
+pub(super) fn is_there(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
 }
 
 async fn light_frames(context: &Context, plan: &Plan, book: &mut Book) -> Result<(), BenchError> {

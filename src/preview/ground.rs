@@ -20,6 +20,8 @@ pub(crate) const REACH: f32 = 2.6;
 const CONTACT: f32 = 0.80;
 /// How dark the floor is where no key light comes.
 const KEY: f32 = 0.30;
+/// Numbers in one step of the sum over cells.
+const LANES: usize = 8;
 /// Most samples along an edge of one triangle.
 const MAX_STEPS: usize = 96;
 
@@ -39,26 +41,59 @@ pub(crate) struct Ground {
 
 impl Contact {
     pub(crate) fn new(drawable: &Drawable) -> Self {
-        let low = lowest_surfaces(drawable);
+        let low = LowSurfaces::of(drawable);
         let cell = CELLS_REACH * 2.0 / CELLS as f32;
         let bands = parallel::bands(TEXELS, 8, |rows| {
             let mut dimmed = Vec::with_capacity(rows.len() * TEXELS);
             for row in rows {
                 for column in 0..TEXELS {
-                    let (x, z) = (place(column), place(row));
-                    let mut sum = 0.0;
-                    for [at_x, at_z, height] in &low {
-                        // Two parallel patches: the share of the sky that one takes from the other.
-                        let high2 = height * height;
-                        let far2 = (at_x - x) * (at_x - x) + (at_z - z) * (at_z - z) + high2;
-                        sum += high2 / (far2 * far2);
-                    }
-                    dimmed.push((sum * cell * cell / PI).min(1.0));
+                    let taken = low.taken_from(place(column), place(row));
+                    dimmed.push((taken * cell * cell / PI).min(1.0));
                 }
             }
             dimmed
         });
         Self { dimmed: bands.concat() }
+    }
+}
+
+/// Numbers that the processor reckons with at once.
+type Lanes = [f32; LANES];
+
+/// The lowest surface of each cell that has one, in rows of [`LANES`]: this sum is the slowest part
+/// of a small scene.
+struct LowSurfaces {
+    /// Place in x and z, and the square of the height above the floor.
+    rows: Vec<[Lanes; 3]>,
+}
+
+impl LowSurfaces {
+    fn of(drawable: &Drawable) -> Self {
+        let row = |cells: &[[f32; 3]]| {
+            // What fills the last row up is without height, and far away: it takes nothing.
+            let mut row = [[1e6; LANES], [1e6; LANES], [0.0; LANES]];
+            for (lane, [x, z, height]) in cells.iter().enumerate() {
+                for (axis, value) in row.iter_mut().zip([*x, *z, height * height]) {
+                    axis[lane] = value;
+                }
+            }
+            row
+        };
+        Self { rows: lowest_surfaces(drawable).chunks(LANES).map(row).collect() }
+    }
+
+    /// What all of them together take from a patch of floor. Two parallel patches: the share of the
+    /// sky that one takes from the other.
+    fn taken_from(&self, x: f32, z: f32) -> f32 {
+        let mut sums = [0.0; LANES];
+        for [at_x, at_z, high2] in &self.rows {
+            for lane in 0..LANES {
+                let (across, along) = (at_x[lane] - x, at_z[lane] - z);
+                let far2 = across * across + along * along + high2[lane];
+                sums[lane] += high2[lane] / (far2 * far2);
+            }
+        }
+        sums.iter().sum()
     }
 }
 

@@ -10,8 +10,20 @@ use glam::Vec3;
 pub(crate) const SHADOW_PX: usize = 512;
 /// The map covers a little more than the bounding sphere.
 const REACH: f32 = 1.08;
-/// Half width of one blur pass in texels; two passes make a smooth penumbra.
-const BLUR: usize = 4;
+/// How far the blur reaches, in texels.
+const REACHED: usize = 8;
+/// What the blur takes of each texel along a line: less and less to both sides, which makes a smooth
+/// penumbra. The sum is 1.
+const WEIGHTS: [f32; REACHED * 2 + 1] = {
+    let mut weights = [0.0; REACHED * 2 + 1];
+    let mut step = 0;
+    while step < weights.len() {
+        let share = (REACHED + 1) - step.abs_diff(REACHED);
+        weights[step] = share as f32 / ((REACHED + 1) * (REACHED + 1)) as f32;
+        step += 1;
+    }
+    weights
+};
 /// Texels at the map's border that the blur has made unsound; no object reaches them. Mirrored in
 /// WGSL.
 const EDGE: f32 = 12.0;
@@ -37,13 +49,9 @@ impl ShadowMap {
             }
             depths
         });
-        let mut moments: Vec<[f32; 2]> =
+        let moments: Vec<[f32; 2]> =
             bands.concat().into_iter().map(|depth| [depth, depth * depth]).collect();
-        for _ in 0..2 {
-            moments = blurred_and_turned(&moments);
-            moments = blurred_and_turned(&moments);
-        }
-        Self { moments }
+        Self { moments: blurred(&moments) }
     }
 
     /// How much of the key light reaches a point, 0 to 1.
@@ -157,43 +165,76 @@ fn raster(triangle: &[[f32; 3]; 3], rows: &std::ops::Range<usize>, depths: &mut 
     }
 }
 
-/// A running mean along the rows, written as columns: two calls blur both ways.
-fn blurred_and_turned(source: &[[f32; 2]]) -> Vec<[f32; 2]> {
-    let lines = parallel::bands(SHADOW_PX, 64, |rows| {
-        rows.map(|row| {
-            blurred(source.get(row * SHADOW_PX..(row + 1) * SHADOW_PX).unwrap_or_default())
-        })
-        .collect::<Vec<_>>()
-    });
-    let lines = lines.concat();
-    let mut turned = vec![[0.0; 2]; SHADOW_PX * SHADOW_PX];
-    for (row, line) in lines.iter().enumerate() {
-        for (column, value) in line.iter().enumerate() {
-            if let Some(slot) = turned.get_mut(column * SHADOW_PX + row) {
-                *slot = *value;
+/// Blurred along the rows and along the columns.
+fn blurred(source: &[[f32; 2]]) -> Vec<[f32; 2]> {
+    let along = parallel::bands(SHADOW_PX, 32, |rows| {
+        let mut lines = vec![[0.0; 2]; rows.len() * SHADOW_PX];
+        for (line, row) in lines.chunks_exact_mut(SHADOW_PX).zip(rows) {
+            let padded = padded(line_of(source, row));
+            for (step, weight) in WEIGHTS.iter().enumerate() {
+                add(line, padded.get(step..).unwrap_or_default(), *weight);
             }
         }
-    }
-    turned
+        lines
+    });
+    let along = along.concat();
+    let across = parallel::bands(SHADOW_PX, 32, |rows| {
+        let mut lines = vec![[0.0; 2]; rows.len() * SHADOW_PX];
+        for (line, row) in lines.chunks_exact_mut(SHADOW_PX).zip(rows) {
+            for (step, weight) in WEIGHTS.iter().enumerate() {
+                let near = (row + step).saturating_sub(REACHED).min(SHADOW_PX - 1);
+                add(line, line_of(&along, near), *weight);
+            }
+        }
+        lines
+    });
+    across.concat()
 }
 
-fn blurred(line: &[[f32; 2]]) -> Vec<[f32; 2]> {
-    let last = line.len().saturating_sub(1);
-    let at = |index: usize| line.get(index.min(last)).copied().unwrap_or_default();
-    // Doubles, so that the running sum does not drift.
-    let mut sum = [0.0_f64; 2];
-    let width = (BLUR * 2 + 1) as f64;
-    for index in 0..=BLUR * 2 {
-        let value = at(index.saturating_sub(BLUR));
-        sum[0] += f64::from(value[0]);
-        sum[1] += f64::from(value[1]);
+fn line_of(texels: &[[f32; 2]], row: usize) -> &[[f32; 2]] {
+    texels.get(row * SHADOW_PX..(row + 1) * SHADOW_PX).unwrap_or_default()
+}
+
+/// A line with its ends repeated, as far as the blur reaches.
+fn padded(line: &[[f32; 2]]) -> Vec<[f32; 2]> {
+    let end = |at: Option<&[f32; 2]>| std::iter::repeat_n(at.copied().unwrap_or_default(), REACHED);
+    end(line.first()).chain(line.iter().copied()).chain(end(line.last())).collect()
+}
+
+fn add(sums: &mut [[f32; 2]], line: &[[f32; 2]], weight: f32) {
+    for (sum, value) in sums.iter_mut().zip(line) {
+        *sum = [sum[0] + value[0] * weight, sum[1] + value[1] * weight];
     }
-    let mut result = Vec::with_capacity(line.len());
-    for index in 0..line.len() {
-        result.push([(sum[0] / width) as f32, (sum[1] / width) as f32]);
-        let (enters, leaves) = (at(index + BLUR + 1), at(index.saturating_sub(BLUR)));
-        sum[0] += f64::from(enters[0]) - f64::from(leaves[0]);
-        sum[1] += f64::from(enters[1]) - f64::from(leaves[1]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_blur_keeps_what_there_is_and_spreads_it_evenly() {
+        let mut texels = vec![[0.0; 2]; SHADOW_PX * SHADOW_PX];
+        let middle = SHADOW_PX / 2;
+        texels[middle * SHADOW_PX + middle] = [1.0, 2.0];
+        let blurred = blurred(&texels);
+        let total = |axis: usize| blurred.iter().map(|texel| texel[axis]).sum::<f32>();
+        assert!((total(0) - 1.0).abs() < 1e-4 && (total(1) - 2.0).abs() < 1e-4);
+        for (x, y) in (0..=REACHED).flat_map(|x| (0..=REACHED).map(move |y| (x, y))) {
+            let at = |x: usize, y: usize| blurred[y * SHADOW_PX + x][0];
+            let one = at(middle + x, middle + y);
+            assert!(one > 0.0, "{x} {y}");
+            for other in [at(middle - x, middle + y), at(middle + y, middle - x)] {
+                assert!((one - other).abs() < 1e-6, "{x} {y}: {one} {other}");
+            }
+        }
+        assert!(blurred[middle * SHADOW_PX + middle + REACHED + 1][0].abs() < 1e-9);
     }
-    result
+
+    #[test]
+    fn an_even_map_stays_as_it_is_to_its_edges() {
+        let blurred = blurred(&vec![[0.5, 0.25]; SHADOW_PX * SHADOW_PX]);
+        assert!(
+            blurred.iter().all(|[one, two]| (one - 0.5).abs() < 1e-5 && (two - 0.25).abs() < 1e-5)
+        );
+    }
 }

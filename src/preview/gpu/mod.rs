@@ -91,10 +91,27 @@ impl Rig {
         if let Some(rig) = idle.filter(|rig| rig.connection.check().is_ok() && fits(rig)) {
             return Ok(rig);
         }
-        let connection = Connection::open(wanted)?;
+        let connection = connect(wanted)?;
         let pipelines = connection.guarded(|connection| Pipelines::new(&connection.device))?;
         Ok(Self { connection, pipelines, targets: None })
     }
+}
+
+/// The last search that found no adapter, and what it said.
+static NONE: Mutex<Option<(Wanted, DrawError)>> = Mutex::new(None);
+
+/// Opens the best adapter. Where none fits, this is remembered as long as the process lives: to look
+/// again takes as long as a small picture.
+fn connect(wanted: &Wanted) -> Result<Connection, DrawError> {
+    let mut none = NONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, error)) = none.as_ref().filter(|(known, _)| known == wanted) {
+        return Err(error.clone());
+    }
+    let opened = Connection::open(wanted);
+    if let Err(error @ DrawError::NoAdapter(_)) = &opened {
+        *none = Some((wanted.clone(), error.clone()));
+    }
+    opened
 }
 
 /// One scene on one adapter.

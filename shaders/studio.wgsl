@@ -38,7 +38,9 @@ struct Factors {
 @group(0) @binding(0) var<uniform> studio: Studio;
 @group(0) @binding(1) var shadow_map: texture_2d<f32>;
 
-@group(1) @binding(0) var<uniform> factors: Factors;
+// Not a uniform: Mesa's llvmpipe compiles a shader anew for each set of uniforms that decide which
+// way it goes, and keeps them all.
+@group(1) @binding(0) var<storage, read> factors: Factors;
 @group(1) @binding(1) var base_color_texture: texture_2d<f32>;
 @group(1) @binding(2) var rough_metal_texture: texture_2d<f32>;
 @group(1) @binding(3) var normal_texture: texture_2d<f32>;

@@ -28,7 +28,10 @@ impl Pipelines {
     pub(super) fn new(device: &wgpu::Device) -> Self {
         let studio_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("studio"),
-            entries: &[uniform(0, size_of::<Studio>()), texture(1, false)],
+            entries: &[
+                buffer(0, BufferBindingType::Uniform, size_of::<Studio>()),
+                texture(1, false),
+            ],
         });
         let surface_layout = surface_layout(device);
         let shader = device.create_shader_module(wgpu::ShaderModuleDescriptor {
@@ -74,7 +77,8 @@ impl Pipelines {
 }
 
 fn surface_layout(device: &wgpu::Device) -> wgpu::BindGroupLayout {
-    let mut entries = vec![uniform(0, size_of::<Factors>())];
+    let factors = BufferBindingType::Storage { read_only: true };
+    let mut entries = vec![buffer(0, factors, size_of::<Factors>())];
     let slots = SLOTS as u32;
     entries.extend((0..slots).map(|slot| texture(1 + slot, true)));
     entries.extend((0..slots).map(|slot| BindGroupLayoutEntry {
@@ -89,12 +93,12 @@ fn surface_layout(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     })
 }
 
-fn uniform(binding: u32, size: usize) -> BindGroupLayoutEntry {
+fn buffer(binding: u32, ty: BufferBindingType, size: usize) -> BindGroupLayoutEntry {
     BindGroupLayoutEntry {
         binding,
         visibility: ShaderStages::VERTEX_FRAGMENT,
         ty: BindingType::Buffer {
-            ty: BufferBindingType::Uniform,
+            ty,
             has_dynamic_offset: false,
             min_binding_size: std::num::NonZeroU64::new(size as u64),
         },

@@ -168,7 +168,7 @@ fn skin_group(
     let factors = device.create_buffer_init(&BufferInitDescriptor {
         label: Some("surface"),
         contents: bytemuck::bytes_of(&surface.factors),
-        usage: BufferUsages::UNIFORM,
+        usage: BufferUsages::STORAGE,
     });
     let mut entries = vec![BindGroupEntry { binding: 0, resource: factors.as_entire_binding() }];
     for ((view, sampler), slot) in bound.into_iter().zip(1_u32..) {

@@ -2,10 +2,11 @@
 
 use super::camera::Camera;
 use super::cpu;
-use super::develop::develop;
+use super::develop::{Behind, develop};
 #[cfg(feature = "gpu")]
 use super::gpu::{Gpu, Wanted};
 use super::ground::{Contact, Ground};
+use super::pass::Pass;
 use super::picture::{LinearImage, Picture};
 use super::prepare::{Drawable, MAX_TEXTURE_PX};
 use super::scene::Scene;
@@ -66,6 +67,16 @@ impl DrawError {
     }
 }
 
+/// What is behind the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Backdrop {
+    /// The studio, with the object's shadow on its floor; a plain grey for all that is not light.
+    #[default]
+    Studio,
+    /// Nothing: alpha 0, without a shadow.
+    Transparent,
+}
+
 /// What is seen, and how large the picture is in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct View {
@@ -75,6 +86,17 @@ pub struct View {
     pub width: u32,
     /// Height in pixels.
     pub height: u32,
+    /// What of the object is shown.
+    pub pass: Pass,
+    /// What is behind it.
+    pub backdrop: Backdrop,
+}
+
+impl View {
+    /// The object in the light of the studio.
+    pub fn new(camera: Camera, width: u32, height: u32) -> Self {
+        Self { camera, width, height, pass: Pass::Beauty, backdrop: Backdrop::Studio }
+    }
 }
 
 /// On what to draw.
@@ -156,25 +178,30 @@ impl Artist {
     /// The three-quarter view, framed for a picture of this size.
     pub fn still_view(&self, width: u32, height: u32) -> View {
         let camera = Camera::still(&self.points, aspect(width, height));
-        View { camera, width, height }
+        View::new(camera, width, height)
     }
 
     /// The views of a turntable of `count` frames, framed alike for pictures of this size.
     pub fn turntable_views(&self, width: u32, height: u32, count: u32) -> Vec<View> {
         let cameras = Camera::turntable(&self.points, aspect(width, height), count);
-        cameras.map(|camera| View { camera, width, height }).collect()
+        cameras.map(|camera| View::new(camera, width, height)).collect()
     }
 
     /// Draws one view. If the adapter fails, the CPU draws this and all later views, and
     /// [`Artist::notes`] says so.
     pub fn draw(&mut self, view: &View) -> Result<Picture, DrawError> {
         let (layer, ground) = self.layer(view)?;
-        Ok(develop(&layer, &view.camera, &ground))
+        let behind = match (view.backdrop, view.pass) {
+            (Backdrop::Transparent, _) => Behind::Nothing,
+            (Backdrop::Studio, Pass::Beauty) => Behind::Studio(&view.camera, &ground),
+            (Backdrop::Studio, _) => Behind::Plain,
+        };
+        Ok(develop(&layer, &behind))
     }
 
     /// The object alone (tone-mapped linear light, premultiplied alpha), and the floor.
     pub(crate) fn layer(&mut self, view: &View) -> Result<(LinearImage, Ground), DrawError> {
-        let View { camera, width, height } = *view;
+        let View { camera, width, height, pass, .. } = *view;
         if !(1..=MAX_PICTURE_PX).contains(&width) || !(1..=MAX_PICTURE_PX).contains(&height) {
             return Err(DrawError::Size { width, height });
         }
@@ -182,7 +209,7 @@ impl Artist {
         let shadow = ShadowMap::draw(&self.drawable, &studio);
         let ground = Ground::new(&self.contact, &shadow, &studio, self.drawable.ground_y);
         #[cfg(feature = "gpu")]
-        if let Some(gpu) = &mut self.gpu {
+        if let Some(gpu) = self.gpu.as_mut().filter(|_| pass == Pass::Beauty) {
             match gpu.draw(&self.drawable, &studio, &shadow, width, height) {
                 Ok(layer) => return Ok((layer, ground)),
                 Err(error) => {
@@ -191,7 +218,7 @@ impl Artist {
                 }
             }
         }
-        Ok((cpu::draw(&self.drawable, &studio, &shadow, width, height), ground))
+        Ok((cpu::draw(pass, &self.drawable, &studio, &shadow, (width, height)), ground))
     }
 }
 

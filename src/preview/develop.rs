@@ -11,6 +11,8 @@ const BAND: usize = 32;
 /// Linear colours of the backdrop from the top of the picture to the bottom, evenly spaced.
 const BACKDROP: [[f32; 3]; 4] =
     [[0.430, 0.443, 0.462], [0.560, 0.570, 0.585], [0.680, 0.686, 0.692], [0.620, 0.623, 0.628]];
+/// Behind what is no light.
+const PLAIN: f32 = 0.10;
 /// How much darker the corners are.
 const VIGNETTE: f32 = 0.16;
 
@@ -22,15 +24,37 @@ struct Rays {
     tan_y: f32,
 }
 
-/// Finished pixels of an object layer, opaque, in front of the backdrop.
-pub(crate) fn develop(layer: &LinearImage, camera: &Camera, ground: &Ground) -> Picture {
+impl Rays {
+    fn through(camera: &Camera, aspect: f32) -> Self {
+        let tan_y = (camera.fov_y * 0.5).tan();
+        Self { axes: camera.axes(), eye: camera.eye(), tan_x: tan_y * aspect, tan_y }
+    }
+}
+
+/// What an object layer is laid over.
+pub(crate) enum Behind<'a> {
+    /// The studio's wall and floor, seen through a camera, with a shadow on the floor.
+    Studio(&'a Camera, &'a Ground),
+    /// One grey.
+    Plain,
+    /// Nothing: the picture keeps its alpha.
+    Nothing,
+}
+
+/// Finished pixels of an object layer; opaque but over nothing.
+pub(crate) fn develop(layer: &LinearImage, behind: &Behind<'_>) -> Picture {
     let (width, height) = (layer.width as usize, layer.height as usize);
-    let tan_y = (camera.fov_y * 0.5).tan();
-    let rays = Rays {
-        axes: camera.axes(),
-        eye: camera.eye(),
-        tan_x: tan_y * layer.width as f32 / layer.height.max(1) as f32,
-        tan_y,
+    let studio = match behind {
+        Behind::Studio(camera, ground) => {
+            Some((Rays::through(camera, width as f32 / height.max(1) as f32), *ground))
+        }
+        Behind::Plain | Behind::Nothing => None,
+    };
+    let backdrop = |x: f32, y: f32| {
+        studio.as_ref().map_or([PLAIN; 3], |(rays, ground)| {
+            let lit = 1.0 - floor_shadow(rays, ground, x, y);
+            wall(x, y).map(|light| light * lit)
+        })
     };
     let bands = parallel::bands(height, BAND, |rows| {
         let mut bytes = Vec::with_capacity(rows.len() * width * 4);
@@ -39,15 +63,22 @@ pub(crate) fn develop(layer: &LinearImage, camera: &Camera, ground: &Ground) -> 
             let y = (row as f32 + 0.5) / height as f32;
             for (column, [red, green, blue, alpha]) in line.iter().enumerate() {
                 let mut color = [*red, *green, *blue];
+                let mut opacity = 255;
                 if *alpha < 0.999 {
-                    let x = (column as f32 + 0.5) / width as f32;
-                    let behind = backdrop(x, y);
-                    let lit = (1.0 - alpha) * (1.0 - floor_shadow(&rays, ground, x, y));
-                    color = [0, 1, 2].map(|channel| color[channel] + behind[channel] * lit);
+                    if matches!(behind, Behind::Nothing) {
+                        let alpha = alpha.clamp(0.0, 1.0);
+                        opacity = (alpha * 255.0 + 0.5) as u8;
+                        color = color.map(|light| light / alpha.max(1e-4));
+                    } else {
+                        let x = (column as f32 + 0.5) / width as f32;
+                        let behind = backdrop(x, y);
+                        color = [0, 1, 2]
+                            .map(|channel| color[channel] + behind[channel] * (1.0 - alpha));
+                    }
                 }
                 let noise = dither(column, row);
                 bytes.extend(color.map(|light| (to_srgb(light) * 255.0 + noise) as u8));
-                bytes.push(255);
+                bytes.push(opacity);
             }
         }
         bytes
@@ -55,7 +86,8 @@ pub(crate) fn develop(layer: &LinearImage, camera: &Camera, ground: &Ground) -> 
     Picture { width: layer.width, height: layer.height, rgba: bands.concat() }
 }
 
-fn backdrop(x: f32, y: f32) -> [f32; 3] {
+/// The studio's wall at a place of the picture, 0 to 1 from the top left.
+fn wall(x: f32, y: f32) -> [f32; 3] {
     let steps = (BACKDROP.len() - 1) as f32;
     let at = (y * steps).clamp(0.0, steps);
     let index = (at as usize).min(BACKDROP.len() - 2);

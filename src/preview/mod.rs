@@ -18,6 +18,7 @@ mod prepare;
 mod studio;
 mod shadow;
 mod shade;
+pub mod pass;
 mod ground;
 mod develop;
 mod cpu;
@@ -28,9 +29,10 @@ pub(crate) mod samples;
 #[cfg(test)]
 mod tests;
 
-pub use artist::{Artist, DrawError, DrawOn, MAX_PICTURE_PX, View, adapters};
+pub use artist::{Artist, Backdrop, DrawError, DrawOn, MAX_PICTURE_PX, View, adapters};
 pub use camera::Camera;
 pub use flip::{FlipError, FlipMap, MAX_FLIP_PIXELS, USUAL_PIXELS_PER_DEGREE, flip};
+pub use pass::Pass;
 pub use picture::{DecodedImage, LinearImage, Picture};
 pub use png::{PngError, read_png, write_png};
 pub use resize::fit;

@@ -82,7 +82,8 @@ fn lookup(around: Surroundings<'_>, surface: &Surface, slot: usize, point: &Poin
     })
 }
 
-fn shading_normal(around: Surroundings<'_>, surface: &Surface, point: &Point) -> Vec3 {
+/// The normal that is lit: unit length, towards the side that is seen, bent by the normal texture.
+pub(crate) fn shading_normal(around: Surroundings<'_>, surface: &Surface, point: &Point) -> Vec3 {
     let view = around.studio.eye.xyz() - point.position;
     let [step_x, step_y] = point.position_steps;
     let mut normal = if point.normal.length_squared() > 1e-8 {

@@ -259,3 +259,79 @@ mod sound {
         assert!(alpha(material) < 1e-3);
     }
 }
+
+mod passes {
+    use super::*;
+    use glam::{Vec2, Vec3};
+
+    const PX: u32 = 96;
+
+    fn drawn(scene: &Scene, pass: Pass, backdrop: Backdrop) -> Picture {
+        let mut artist = Artist::open_on(scene, DrawOn::Cpu).unwrap();
+        let view = View { pass, backdrop, ..artist.still_view(PX, PX) };
+        artist.draw(&view).unwrap()
+    }
+
+    fn pixel(picture: &Picture, x: u32, y: u32) -> [u8; 4] {
+        let at = (y * picture.width + x) as usize * 4;
+        picture.rgba[at..at + 4].try_into().unwrap()
+    }
+
+    /// A card that fills the picture's middle and looks up and to the front.
+    fn card() -> Scene {
+        let mut part = scene::Part::default();
+        for (x, z) in [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)] {
+            part.positions.push(Vec3::new(x, 0.0, z));
+            part.normals.push(Vec3::Y);
+            part.uvs.push(Vec2::new(x, z) * 0.5 + 0.5);
+        }
+        part.indices = vec![0, 2, 1, 0, 3, 2];
+        samples::simple(part, samples::material([0.5, 0.25, 0.125], 0.0, 0.5))
+    }
+
+    #[test]
+    fn each_pass_shows_its_numbers() {
+        let middle = |pass| pixel(&drawn(&card(), pass, Backdrop::Studio), PX / 2 + 6, PX / 2 - 3);
+        // The curve of sRGB makes 188, 137 and 99 of 0.5, 0.25 and 0.125.
+        let near = |seen: [u8; 4], wanted: [u8; 3]| {
+            seen.iter().zip(wanted).all(|(seen, wanted)| seen.abs_diff(wanted) <= 1)
+        };
+        assert!(near(middle(Pass::BaseColor), [188, 137, 99]), "{:?}", middle(Pass::BaseColor));
+        assert!(near(middle(Pass::Normal), [128, 255, 128]), "{:?}", middle(Pass::Normal));
+        let [red, green, blue, _] = middle(Pass::Uv);
+        assert!(red > 20 && green > 20 && blue < 100, "{red} {green} {blue}");
+        let (lit, lines) = (middle(Pass::Beauty), middle(Pass::Wireframe));
+        assert!(lit != lines);
+    }
+
+    #[test]
+    fn edges_are_drawn_and_the_surface_between_them_is_not_ink() {
+        let picture = drawn(&card(), Pass::Wireframe, Backdrop::Transparent);
+        let solid: Vec<_> = picture.rgba.chunks_exact(4).filter(|pixel| pixel[3] == 255).collect();
+        let ink = solid.iter().filter(|pixel| pixel[0] < 80).count();
+        // The diagonal alone is about as long as the card is wide.
+        assert!(ink > PX as usize / 4 && ink < solid.len() / 4, "{ink} of {}", solid.len());
+    }
+
+    #[test]
+    fn nothing_is_behind_a_transparent_picture() {
+        for pass in Pass::ALL {
+            let picture = drawn(&samples::donut(), pass, Backdrop::Transparent);
+            let corner = pixel(&picture, 0, 0);
+            assert_eq!(corner[3], 0, "{}", pass.name());
+            let solid = picture.rgba.chunks_exact(4).filter(|pixel| pixel[3] == 255).count();
+            assert!(solid > 1_000, "{}: {solid}", pass.name());
+            // Light at an edge is not darkened by what is not there: its colour is that of the
+            // pixels beside it.
+            let edge = picture.rgba.chunks_exact(4).filter(|pixel| (1..128).contains(&pixel[3]));
+            assert!(edge.clone().count() > 10);
+            if pass == Pass::BaseColor {
+                let solid = pixel(&picture, PX / 2, PX * 2 / 3);
+                assert_eq!(solid[3], 255);
+                for pixel in edge {
+                    assert!(pixel[1].abs_diff(solid[1]) <= 2, "{pixel:?} {solid:?}");
+                }
+            }
+        }
+    }
+}

@@ -3,7 +3,8 @@
 use super::Frame;
 use super::cover::{SAMPLE_AT, SAMPLES, SUBPIXELS};
 use super::point::Face;
-use crate::preview::shade::{base_color, shade};
+use crate::preview::pass;
+use crate::preview::shade::base_color;
 use glam::Vec4;
 use std::ops::Range;
 
@@ -99,7 +100,9 @@ impl Samples {
                 }
                 let Some((_, face)) = &last else { continue };
                 let point = face.point(column, row, mask);
-                let color = shade(frame.around, face.surface, &point).unwrap_or(Vec4::ZERO);
+                let place = || face.place(column, row, mask);
+                let color = pass::color(frame.pass, frame.around, face.surface, &point, place)
+                    .unwrap_or(Vec4::ZERO);
                 for sample in (0..SAMPLES).filter(|sample| mask >> sample & 1 == 1) {
                     colors[start + sample] = color;
                 }
@@ -117,7 +120,9 @@ impl Samples {
                 return;
             }
             let point = face.point(column, row, mask);
-            let Some(color) = shade(frame.around, face.surface, &point) else { return };
+            let place = || face.place(column, row, mask);
+            let color = pass::color(frame.pass, frame.around, face.surface, &point, place);
+            let Some(color) = color else { return };
             let start = self.first_sample(column, row);
             for sample in (0..SAMPLES).filter(|sample| mask >> sample & 1 == 1) {
                 let behind = &mut colors[start + sample];

@@ -113,6 +113,20 @@ impl Cover {
         (from, to)
     }
 
+    /// How far a place is from the nearest edge, and the triangle's least height, in subpixels.
+    pub(super) fn place(&self, x: f32, y: f32) -> (f32, f32) {
+        let ends = self.corners.iter().zip(self.corners.iter().cycle().skip(1));
+        let (mut nearest, mut longest) = (f32::MAX, 1.0_f32);
+        for (from, to) in ends {
+            let (across, down) = ((to.x - from.x) as f32, (to.y - from.y) as f32);
+            let length = across.hypot(down).max(1.0);
+            let cross = across * (y - from.y as f32) - down * (x - from.x as f32);
+            nearest = nearest.min(cross.abs() / length);
+            longest = longest.max(length);
+        }
+        (nearest, self.area / longest)
+    }
+
     /// Depth at a place in subpixels.
     pub(super) fn depth(&self, x: i64, y: i64) -> f32 {
         let [start, step_x, step_y] = self.depth;

@@ -15,6 +15,7 @@ mod cover;
 mod point;
 
 use super::parallel;
+use super::pass::Pass;
 use super::picture::LinearImage;
 use super::prepare::Drawable;
 use super::shade::Surroundings;
@@ -35,6 +36,7 @@ struct Triangle {
 
 /// Everything a band needs to draw itself.
 struct Frame<'a> {
+    pass: Pass,
     drawable: &'a Drawable,
     around: Surroundings<'a>,
     width: usize,
@@ -48,14 +50,15 @@ struct Frame<'a> {
 
 /// Draws the object alone: tone-mapped linear light, premultiplied alpha.
 pub(crate) fn draw(
+    pass: Pass,
     drawable: &Drawable,
     studio: &Studio,
     shadow: &ShadowMap,
-    width: u32,
-    height: u32,
+    (width, height): (u32, u32),
 ) -> LinearImage {
     let around = Surroundings { studio, shadow, textures: &drawable.textures };
-    let frame = Frame::new(drawable, around, width as usize, height as usize);
+    let mut frame = Frame::new(drawable, around, width as usize, height as usize);
+    frame.pass = pass;
     let rows = parallel::bands(height as usize, BAND, |rows| band::draw(&frame, rows));
     LinearImage { width, height, pixels: rows.concat() }
 }
@@ -64,6 +67,7 @@ impl<'a> Frame<'a> {
     fn new(drawable: &'a Drawable, around: Surroundings<'a>, width: usize, height: usize) -> Self {
         let bands = height.div_ceil(BAND);
         let mut frame = Self {
+            pass: Pass::Beauty,
             drawable,
             around,
             width,

@@ -2,6 +2,7 @@
 
 use super::Frame;
 use super::cover::{Cover, SAMPLE_AT, SUBPIXELS};
+use crate::preview::pass::Place;
 use crate::preview::prepare::{Surface, Vertex};
 use crate::preview::shade::Point;
 use glam::{Vec2, Vec3, Vec4};
@@ -26,15 +27,7 @@ impl<'a> Face<'a> {
     /// The point that stands for the samples of `mask`: the pixel's middle if all are covered,
     /// else the middle of the covered ones, which lies inside the triangle.
     pub(super) fn point(&self, column: usize, row: usize, mask: u8) -> Point {
-        let (mut x, mut y, mut count) = (0, 0, 0);
-        for (sample, [at_x, at_y]) in SAMPLE_AT.into_iter().enumerate() {
-            if mask >> sample & 1 == 1 {
-                (x, y, count) = (x + at_x, y + at_y, count + 1);
-            }
-        }
-        let count = count.max(1) as f32;
-        let x = (column as i64 * SUBPIXELS) as f32 + x as f32 / count;
-        let y = (row as i64 * SUBPIXELS) as f32 + y as f32 / count;
+        let (x, y) = middle(column, row, mask);
         let pixel = SUBPIXELS as f32;
         let weights = self.cover.weights(x, y);
         let weights_x = self.cover.weights(x + pixel, y);
@@ -53,6 +46,14 @@ impl<'a> Face<'a> {
             uv_steps: [self.uv(weights_x) - uv, self.uv(weights_y) - uv],
             front: self.cover.front,
         }
+    }
+
+    /// Where that point lies in the triangle.
+    pub(super) fn place(&self, column: usize, row: usize, mask: u8) -> Place {
+        let (x, y) = middle(column, row, mask);
+        let (edge, height) = self.cover.place(x, y);
+        let pixel = SUBPIXELS as f32;
+        Place { edge_px: edge / pixel, height_px: height / pixel }
     }
 
     fn position(&self, [a, b, c]: [f32; 3]) -> Vec3 {
@@ -74,4 +75,18 @@ impl<'a> Face<'a> {
         let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec4::from(vertex.color));
         at_a * a + at_b * b + at_c * c
     }
+}
+
+/// The middle of the samples of `mask`, in subpixels.
+fn middle(column: usize, row: usize, mask: u8) -> (f32, f32) {
+    let (mut x, mut y, mut count) = (0, 0, 0);
+    for (sample, [at_x, at_y]) in SAMPLE_AT.into_iter().enumerate() {
+        if mask >> sample & 1 == 1 {
+            (x, y, count) = (x + at_x, y + at_y, count + 1);
+        }
+    }
+    let count = count.max(1) as f32;
+    let x = (column as i64 * SUBPIXELS) as f32 + x as f32 / count;
+    let y = (row as i64 * SUBPIXELS) as f32 + y as f32 / count;
+    (x, y)
 }

@@ -71,7 +71,7 @@ impl Shot {
             on.insert(0, DrawOn::Gpu);
         }
         let to_clip = camera.view_projection(1.0) * to_sphere(scene);
-        let view = View { camera, width: PX, height: PX };
+        let view = View::new(camera, PX, PX);
         let taken = on.into_iter().map(|on| {
             let mut artist = Artist::open_on(scene, on).expect("can draw");
             let (layer, _) = artist.layer(&view).expect("drawn");

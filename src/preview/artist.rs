@@ -118,6 +118,9 @@ pub struct Artist {
     contact: Contact,
     #[cfg(feature = "gpu")]
     gpu: Option<Gpu>,
+    /// What draws again when the adapter is lost; none when that has happened already.
+    #[cfg(feature = "gpu")]
+    spare: Option<Wanted>,
     notes: Vec<String>,
 }
 
@@ -151,6 +154,8 @@ impl Artist {
             points: drawable.points(),
             contact: Contact::new(&drawable),
             drawable,
+            #[cfg(feature = "gpu")]
+            spare: gpu.is_some().then(|| wanted(on)),
             #[cfg(feature = "gpu")]
             gpu,
             notes,
@@ -187,8 +192,8 @@ impl Artist {
         cameras.map(|camera| View::new(camera, width, height)).collect()
     }
 
-    /// Draws one view. If the adapter fails, the CPU draws this and all later views, and
-    /// [`Artist::notes`] says so.
+    /// Draws one view. An adapter that is lost is opened anew once; if it fails again, or has too
+    /// little memory, the CPU draws this and all later views. [`Artist::notes`] says so.
     pub fn draw(&mut self, view: &View) -> Result<Picture, DrawError> {
         let (layer, ground) = self.layer(view)?;
         let behind = match (view.backdrop, view.pass) {
@@ -209,16 +214,41 @@ impl Artist {
         let shadow = ShadowMap::draw(&self.drawable, &studio);
         let ground = Ground::new(&self.contact, &shadow, &studio, self.drawable.ground_y);
         #[cfg(feature = "gpu")]
-        if let Some(gpu) = self.gpu.as_mut().filter(|_| pass == Pass::Beauty) {
-            match gpu.draw(&self.drawable, &studio, &shadow, width, height) {
-                Ok(layer) => return Ok((layer, ground)),
-                Err(error) => {
-                    self.notes.push(format!("{error}; drawing on the CPU from here on"));
-                    self.gpu = None;
+        if pass == Pass::Beauty {
+            while let Some(gpu) = &mut self.gpu {
+                match gpu.draw(&self.drawable, &studio, &shadow, width, height) {
+                    Ok(layer) => return Ok((layer, ground)),
+                    Err(error) => self.after(&error),
                 }
             }
         }
         Ok((cpu::draw(pass, &self.drawable, &studio, &shadow, (width, height)), ground))
+    }
+
+    /// Opens a lost adapter anew, or goes on without one.
+    #[cfg(feature = "gpu")]
+    fn after(&mut self, error: &DrawError) {
+        self.gpu = None;
+        let lost = matches!(error, DrawError::GpuLost { .. });
+        let next = match self.spare.take().filter(|_| lost) {
+            Some(spare) => Gpu::open(&self.drawable, &spare),
+            None => Err(error.clone()),
+        };
+        match next {
+            Ok(gpu) => {
+                self.notes.push(format!("{error}; '{}' was opened anew", gpu.name()));
+                self.gpu = Some(gpu);
+            }
+            Err(_) => self.notes.push(format!("{error}; drawing on the CPU from here on")),
+        }
+    }
+
+    /// Takes the adapter away under the scene.
+    #[cfg(all(test, feature = "gpu"))]
+    pub(crate) fn lose_adapter(&self) {
+        if let Some(gpu) = &self.gpu {
+            gpu.lose();
+        }
     }
 }
 
@@ -241,19 +271,29 @@ fn open_gpu(
     on: DrawOn,
     notes: &mut Vec<String>,
 ) -> Result<Option<Gpu>, DrawError> {
+    let wanted = wanted(on);
     match on {
         DrawOn::Cpu => Ok(None),
-        DrawOn::Best if super::gpu::is_off() => {
+        DrawOn::Best if wanted == Wanted::Off => {
             notes.push("SAWAH_GPU=off: drawing on the CPU".to_owned());
             Ok(None)
         }
-        DrawOn::Gpu => Gpu::open(drawable, &Wanted::Any).map(Some),
-        DrawOn::Best => match Gpu::open(drawable, &Wanted::here()) {
+        DrawOn::Gpu => Gpu::open(drawable, &wanted).map(Some),
+        DrawOn::Best => match Gpu::open(drawable, &wanted) {
             Ok(gpu) => Ok(Some(gpu)),
             Err(error) => {
                 notes.push(format!("{error}; drawing on the CPU"));
                 Ok(None)
             }
         },
+    }
+}
+
+#[cfg(feature = "gpu")]
+fn wanted(on: DrawOn) -> Wanted {
+    match on {
+        DrawOn::Cpu => Wanted::Off,
+        DrawOn::Best => Wanted::here(),
+        DrawOn::Gpu => Wanted::Any,
     }
 }

@@ -82,6 +82,24 @@ mod same {
     }
 
     #[test]
+    fn a_lost_adapter_is_opened_anew_once_and_then_the_cpu_draws() {
+        if !gpu_wanted() {
+            return;
+        }
+        let mut artist = Artist::open_on(&samples::donut(), DrawOn::Gpu).unwrap();
+        let view = artist.still_view(PX, PX);
+        let (expected, _) = artist.layer(&view).unwrap();
+        artist.lose_adapter();
+        let (anew, _) = artist.layer(&view).unwrap();
+        assert!(artist.name() != "cpu" && overlap(&expected, &anew) > 0.999);
+        assert!(matches!(&artist.notes()[..], [note] if note.contains("opened anew")));
+        artist.lose_adapter();
+        let (last, _) = artist.layer(&view).unwrap();
+        assert!(artist.name() == "cpu" && overlap(&expected, &last) > 0.98);
+        assert!(matches!(&artist.notes()[..], [note] if note.contains("on the CPU from here on")));
+    }
+
+    #[test]
     fn gpu_and_cpu_draw_the_same_picture() {
         if !gpu_wanted() {
             return;

@@ -295,6 +295,7 @@ impl Attempt {
             program: HostProgram {
                 path: &worker.config.stage_host,
                 adapter: &worker.config.adapter,
+                turn: place.number(),
             },
             request: &request,
             temporary: &self.folder.temporary(),

@@ -29,6 +29,8 @@ pub struct HostProgram<'a> {
     pub path: &'a Path,
     /// Which graphics adapter it may draw with, as `SAWAH_GPU` says it.
     pub adapter: &'a str,
+    /// Which of several equal adapters it draws with, counted from 0.
+    pub turn: usize,
 }
 
 /// Lines that wait for a host: a request and a stop.
@@ -110,6 +112,7 @@ impl Host {
                 .env_remove("SAWAH_TOKEN")
                 .env(VARIABLE, mark.as_str())
                 .env("SAWAH_GPU", program.adapter)
+                .env("SAWAH_GPU_TURN", program.turn.to_string())
                 .env(super::QUIET_VULKAN.0, super::QUIET_VULKAN.1)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())

@@ -69,7 +69,7 @@ impl Bench {
         request.assignment.limits = self.limits;
         let (ear, mark) = (Ear::default(), Mark::new("hosts-test", JobId(pipeline), Epoch(1)));
         let run = HostRun {
-            program: HostProgram { path: &self.program, adapter: "auto" },
+            program: HostProgram { path: &self.program, adapter: "auto", turn: 0 },
             request: &request,
             temporary: self.folder.path(),
             reporter: &ear,
@@ -149,7 +149,7 @@ async fn a_stopped_attempt_takes_its_host_with_it() {
     request.assignment.limits = bench.limits;
     let mark = Mark::new("hosts-test", JobId(7), Epoch(1));
     let run = HostRun {
-        program: HostProgram { path: &bench.program, adapter: "auto" },
+        program: HostProgram { path: &bench.program, adapter: "auto", turn: 0 },
         request: &request,
         temporary: bench.folder.path(),
         reporter: &Ear::default(),

@@ -65,7 +65,7 @@ fn bench(script: &str, write: fn(&Path, &str)) -> Bench {
 impl Bench {
     fn run(&self) -> HostRun<'_> {
         HostRun {
-            program: HostProgram { path: &self.program, adapter: "auto" },
+            program: HostProgram { path: &self.program, adapter: "auto", turn: 0 },
             request: &self.request,
             temporary: self.folder.path(),
             reporter: &self.ear,

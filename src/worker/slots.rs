@@ -48,6 +48,11 @@ impl Slots {
 }
 
 impl Place<'_> {
+    /// Its number, from 0.
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
     /// Which of the cards that the worker was told of are this place's.
     pub(super) fn gpu_mask<'m>(&self, masks: &'m [String]) -> Option<&'m String> {
         masks.get(self.number.checked_rem(masks.len())?)

@@ -58,21 +58,44 @@ pub(super) fn describe(adapter: &Adapter) -> String {
     format!("{} · {:?}", info.name, info.backend)
 }
 
+/// Which of several adapters that are equally good this process takes first, so that the processes of
+/// a worker share them: its number among them, as `SAWAH_GPU_TURN` says it.
+fn turn() -> usize {
+    std::env::var("SAWAH_GPU_TURN").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// Begins with another one of those that are of the first one's kind.
+fn in_turn<T, K: PartialEq>(best_first: &mut [T], kind: impl Fn(&T) -> K, turn: usize) {
+    let Some(best) = best_first.first().map(&kind) else { return };
+    let alike = best_first.iter().take_while(|one| kind(one) == best).count();
+    if let Some(alike) = best_first.get_mut(..alike) {
+        let shift = turn % alike.len().max(1);
+        alike.rotate_left(shift);
+    }
+}
+
 impl Connection {
     /// Opens the best adapter that lets itself be opened.
     pub(super) fn open(wanted: &Wanted) -> Result<Self, DrawError> {
         let mut why = "none was found".to_owned();
-        for adapter in find() {
-            let name = describe(&adapter);
-            if !wanted.fits(&name, is_software(&adapter)) {
+        let mut adapters = find();
+        adapters.retain(|adapter| {
+            let name = describe(adapter);
+            let fits = wanted.fits(&name, is_software(adapter));
+            if !fits {
                 why = match wanted {
                     Wanted::Hardware => {
                         format!("'{name}' is a program, and slower than drawing without it")
                     }
                     _ => format!("'{name}' is not the one that is wanted"),
                 };
-                continue;
             }
+            fits
+        });
+        let kind = |adapter: &Adapter| (adapter.get_info().device_type, adapter.get_info().backend);
+        in_turn(&mut adapters, kind, turn());
+        for adapter in adapters {
+            let name = describe(&adapter);
             match Self::to(&adapter, name.clone()) {
                 Ok(connection) => return Ok(connection),
                 Err(error) => why = format!("'{name}' cannot be opened: {error}"),
@@ -139,4 +162,21 @@ impl Connection {
 
 fn remember(failed: &Mutex<Option<Trouble>>, trouble: Trouble) {
     failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(trouble);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_adapters_are_taken_in_turn_and_worse_ones_stay_behind() {
+        let order = |turn| {
+            let mut adapters = [("big", 1), ("big", 2), ("big", 3), ("small", 4)];
+            in_turn(&mut adapters, |(kind, _)| *kind, turn);
+            adapters.map(|(_, number)| number)
+        };
+        assert_eq!([order(0), order(1), order(2)], [[1, 2, 3, 4], [2, 3, 1, 4], [3, 1, 2, 4]]);
+        assert_eq!(order(3), order(0));
+        in_turn(&mut [0_u8; 0], |one| *one, 5);
+    }
 }

@@ -148,6 +148,14 @@ impl Gpu {
         &self.name
     }
 
+    /// Ends the adapter's device, as a driver that crashes does.
+    #[cfg(test)]
+    pub(crate) fn lose(&self) {
+        if let Some(rig) = &self.rig {
+            rig.connection.device.destroy();
+        }
+    }
+
     /// The object alone: tone-mapped linear light, premultiplied alpha.
     pub(crate) fn draw(
         &mut self,

@@ -85,6 +85,21 @@ pub struct LoadedScene {
     pub facts: serde_json::Value,
 }
 
+/// Which moment of its animations a scene is shown at.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Moment {
+    /// As the file has it without playing any.
+    #[default]
+    Rest,
+    /// While one of them plays.
+    At {
+        /// Its number in the file, from 0.
+        animation: usize,
+        /// Seconds of the file's own time.
+        time_s: f32,
+    },
+}
+
 /// Decodes a mesh asset. `path` is its main file, inside `side_root`, where its side files lie.
 ///
 /// Fails with an `input.*` or `reference.*` reason when the file cannot be drawn as it is meant.
@@ -93,13 +108,28 @@ pub fn load_scene(
     side_root: &Path,
     reporter: &dyn Reporter,
 ) -> Result<LoadedScene, Failure> {
+    load_scene_at(path, side_root, Moment::Rest, reporter)
+}
+
+/// [`load_scene`] at a moment of an animation; only glTF files have any that are played.
+pub fn load_scene_at(
+    path: &Path,
+    side_root: &Path,
+    moment: Moment,
+    reporter: &dyn Reporter,
+) -> Result<LoadedScene, Failure> {
     let format = sniff_file(path)?;
     let name = file_name(path);
+    if moment != Moment::Rest && !matches!(format, Format::Glb | Format::Gltf) {
+        let why =
+            format!("{name} is no glTF file: only their animations are played. Export it as GLB");
+        return Err(unsupported(why));
+    }
     guarded(&name, || {
         let bytes = read_bounded(path, bounds::MESH_FILE_BYTES)?;
         let sides = references::SideRoot::of(path, side_root);
         let loaded = match format {
-            Format::Glb | Format::Gltf => gltf::read(&bytes, &name, &sides, reporter)?,
+            Format::Glb | Format::Gltf => gltf::read(&bytes, &name, moment, &sides, reporter)?,
             Format::Obj => obj::read(&bytes, &name, &sides, reporter)?,
             Format::StlBinary | Format::StlAscii => stl::read(&bytes, &name, reporter)?,
             Format::Ply => ply::read(&bytes, &name, reporter)?,

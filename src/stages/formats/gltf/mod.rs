@@ -12,6 +12,9 @@ mod materials;
 mod meshopt;
 mod nodes;
 mod pictures;
+mod pose;
+#[cfg(test)]
+mod pose_tests;
 mod primitives;
 #[cfg(test)]
 mod rule_tests;
@@ -24,7 +27,7 @@ mod weights;
 use super::mesh::{Budget, Mended, complete};
 use super::references::{SideRoot, uri_path};
 use super::strokes::{self, Strokes};
-use super::{LoadedScene, bounds, corrupt, warning};
+use super::{LoadedScene, Moment, bounds, corrupt, warning};
 use crate::model::Reason;
 use crate::preview::Scene;
 use crate::protocol::work::{Failure, Warning};
@@ -42,17 +45,27 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Decodes a .gltf or .glb file.
+/// Decodes a .gltf or .glb file, as it is at a moment of its animations.
 pub fn read(
     bytes: &[u8],
     name: &str,
+    moment: Moment,
     sides: &SideRoot,
     reporter: &dyn Reporter,
 ) -> Result<LoadedScene, Failure> {
     let container = container::split(bytes, name)?;
     let root = container::parse(container.json, name)?;
-    let data = Data::load(&root, container.binary, name, sides)?;
-    let placed = nodes::place(&root, name)?;
+    let mut data = Data::load(&root, container.binary, name, sides)?;
+    let (posed, weights) = match moment {
+        Moment::Rest => (None, weights::first_frame(&data)?),
+        Moment::At { animation, time_s } => {
+            let played = root.animations.get(animation).ok_or_else(|| no_animation(&root, name))?;
+            (Some(pose::at(&data, played, time_s)?), HashMap::new())
+        }
+    };
+    let root = posed.as_ref().unwrap_or(&root);
+    data.root = root;
+    let placed = nodes::place(root, name)?;
     reporter.progress(20.0, "document checked");
     let mut reader = Reader {
         data: &data,
@@ -64,7 +77,7 @@ pub fn read(
         budget: Budget::default(),
         mended: Mended::default(),
         strokes: Vec::new(),
-        weights: weights::first_frame(&data)?,
+        weights,
     };
     for (at, (index, world)) in placed.nodes.iter().enumerate() {
         reader.node(*index, *world)?;
@@ -78,9 +91,18 @@ pub fn read(
             format!("{name}: {} bytes after its end are ignored", container.trailing),
         ));
     }
-    warnings.extend(not_drawn(&root, name));
-    let facts = facts::facts(&root, bytes.starts_with(b"glTF"));
+    warnings.extend(not_drawn(root, name));
+    let facts = facts::facts(root, bytes.starts_with(b"glTF"));
     Ok(LoadedScene { scene, warnings, facts })
+}
+
+fn no_animation(root: &Root, name: &str) -> Failure {
+    let count = root.animations.len();
+    let why = match count {
+        0 => format!("{name} has no animation: show it without a time"),
+        _ => format!("{name} has {count} animations, numbered from 0: name one of them"),
+    };
+    Failure::new(Reason::SettingInvalid, why)
 }
 
 struct Reader<'a> {

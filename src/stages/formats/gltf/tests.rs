@@ -9,6 +9,7 @@ use glam::{Vec3, Vec4};
 use serde_json::{Value, json};
 
 /// A document that grows: each list of numbers gets a view and an accessor.
+#[derive(Clone)]
 pub(super) struct Doc {
     pub root: Value,
     binary: Vec<u8>,
@@ -318,7 +319,7 @@ fn skins_are_posed_and_their_own_node_does_not_count() {
     skinned(&ONLY_SECOND[..8], &FULL).refused(Reason::InputCorrupt, "2 joints");
 }
 
-fn morphing() -> Doc {
+pub(super) fn morphing() -> Doc {
     let mut doc = Doc::triangle();
     let up = doc.add(FLOAT, "VEC3", &floats(&[0., 0., 8., 0., 0., 8., 0., 0., 8.]));
     doc.root["meshes"][0]["primitives"][0]["targets"] = json!([{ "POSITION": up }]);

@@ -290,6 +290,8 @@ mod tests {
         let numbers = sample_differences((size, &one), (size, &other), 0.0).unwrap();
         assert_eq!((numbers.changed, numbers.not_finite), (2, 1));
         assert!((numbers.max_error - 0.5).abs() < 1e-9 && numbers.mean_error.is_finite());
+        let quiet = sample_differences(((1, 1), &[[nan; 4]]), ((1, 1), &[[-nan; 4]]), 0.0);
+        assert_eq!(quiet.unwrap().changed, 0, "two kinds of not-a-number");
         let signs = [[f32::INFINITY; 4], [f32::NEG_INFINITY; 4]];
         let numbers =
             sample_differences(((1, 1), &signs[..1]), ((1, 1), &signs[1..]), 9.0).unwrap();

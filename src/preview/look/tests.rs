@@ -155,6 +155,11 @@ fn one_wrong_pixel_in_a_large_picture_is_still_seen_in_a_small_one() {
         .filter(|at| shown.rgba[at * 4..at * 4 + 3] == NOT_A_NUMBER)
         .collect();
     assert_eq!(magenta, [13 * 40 + 25]);
+    // Of several that become one pixel the gravest is seen, wherever it stands.
+    for order in [[f32::NAN, -1.0], [-1.0, f32::NAN]] {
+        let pixels = order.map(|value| [value, 0.3, 0.3, 1.0]);
+        assert_eq!(look.shown(&light(2, &pixels), 1).rgba[..3], NOT_A_NUMBER, "{order:?}");
+    }
 }
 
 #[test]
@@ -185,6 +190,8 @@ fn the_checker_keeps_its_cells_whatever_the_size() {
         let shown = look.shown(&clear, px);
         let grey = |x: usize| shown.rgba[x * 4];
         assert_eq!([grey(0), grey(7), grey(8), grey(15), grey(16)], [96, 96, 160, 160, 96]);
+        let below = 8 * shown.width as usize;
+        assert_eq!([grey(below), grey(below + 8)], [160, 96]);
     }
 }
 
@@ -198,11 +205,12 @@ fn a_depth_is_spread_between_its_percentiles() {
     pixels[5] = [9_000.0, 9_000.0, 9_000.0, 1.0];
     pixels[6] = [f32::NAN; 4];
     pixels[7] = [1e10, 1e10, 1e10, 1.0];
-    let image = LinearImage { width: 100, height: 100, pixels };
+    pixels.resize(15_000, [65_504.0, 65_504.0, 65_504.0, 1.0]);
+    let image = LinearImage { width: 100, height: 150, pixels };
     let range = depth_range(&image).unwrap();
     assert!((range.low - 4.0).abs() < 0.1 && (range.high - 102.0).abs() < 0.1, "{range:?}");
     let look = ImageLook { range: Some(range), ..ImageLook::default() };
-    let shown = look.shown(&DecodedImage::Light(image), 100);
+    let shown = look.shown(&DecodedImage::Light(image), 150);
     let grey = |at: usize| shown.rgba[at * 4];
     assert!(grey(0) == 0 && grey(5) == 255 && grey(6) == 0 && grey(9_999) == 255);
     assert!(grey(5_000).abs_diff(127) <= 2, "{}", grey(5_000));

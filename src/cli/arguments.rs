@@ -177,7 +177,7 @@ mod tests {
             "sawah fly",
             "sawah preview a.exr --tone-map filmic",
             "sawah preview a.exr --exposure nan",
-            "sawah preview a.png --checker --no-alpha",
+            "sawah preview a.png --checker --alpha keep",
             "sawah compare a.png",
             "sawah compare a.png b.png --as blink",
             "sawah compare a.png b.png --at 1.5",

@@ -1,14 +1,12 @@
 //! `sawah compare`: two versions of a picture, for people and for scripts.
 
-#![expect(clippy::doc_markdown, reason = "these comments are help texts, shown as they are")]
-
 use super::deep;
 use super::error::{CliError, Exit};
 use super::look::{LightArguments, number_within};
 use super::output;
 use super::words;
 use crate::preview::{Comparison, MAX_GAIN, Picture, write_png};
-use crate::stages::compare::{self, CompareReport, CompareWish, Compared};
+use crate::stages::compare::{self, CompareError, CompareReport, CompareWish, Compared};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -93,8 +91,10 @@ fn draw(arguments: &CompareArguments, json: bool) -> Result<Exit, CliError> {
         tolerance: *tolerance,
     };
     let compared = compare::compare(one, other, &wish);
-    let (report, picture) =
-        compared.map_err(|failure| CliError::failed(&words::failure(&failure)))?;
+    let (report, picture) = compared.map_err(|error| match error {
+        CompareError::File(failure) => CliError::failed(&words::failure(&failure)),
+        error => CliError::failed(&error),
+    })?;
     let picture = picture.map(|picture| arguments.save(&picture)).transpose()?;
     let document = Document {
         one,

@@ -1,12 +1,10 @@
 //! Flags that say how a picture is looked at.
 
-#![expect(clippy::doc_markdown, reason = "these comments are help texts, shown as they are")]
-
 use crate::model::ToneMap;
 use crate::preview::{AlphaShown, Channels, FalseColor, Marks};
 use crate::stages::view::{Detail, ViewWish};
-use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, ValueEnum};
 
 /// Most stops of an exposure, up or down.
 const MAX_EXPOSURE: f32 = 40.0;
@@ -20,7 +18,7 @@ pub(super) struct LightArguments {
     /// How the light of EXR, HDR and float TIFF becomes colours
     #[arg(long, value_name = "NAME", default_value = "neutral", value_parser = tone_maps())]
     tone_map: ToneMap,
-    /// The layer of an EXR, or one channel of it as LAYER.R; a wrong name lists the layers
+    /// The layer of an EXR, or one channel of it as LAYER.CHANNEL; a wrong name lists the layers
     #[arg(long, value_name = "NAME")]
     layer: Option<String>,
 }
@@ -39,12 +37,23 @@ pub(super) struct LookArguments {
     /// Paint wrong values over: magenta no number, cyan infinite, green below zero
     #[arg(long)]
     mark: bool,
-    /// Lay transparent pictures on a checker
-    #[arg(long, conflicts_with = "no_alpha")]
+    /// What becomes of transparency
+    #[arg(long, value_name = "HOW", default_value = "keep")]
+    alpha: Alpha,
+    /// The same as --alpha checker
+    #[arg(long, conflicts_with = "alpha")]
     checker: bool,
-    /// Show what transparency hides: leave alpha out
-    #[arg(long)]
-    no_alpha: bool,
+}
+
+/// What becomes of transparency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Alpha {
+    /// It stays in the picture
+    Keep,
+    /// The picture lies on a grey checker
+    Checker,
+    /// It is left out: light as it arrives, finished pictures with the colours that it hid
+    Ignore,
 }
 
 impl LightArguments {
@@ -64,10 +73,11 @@ impl LookArguments {
             channels: self.channel,
             false_color: if self.false_color { FalseColor::Stops } else { FalseColor::Off },
             marks: if self.mark { Marks::Wrong } else { Marks::Off },
-            alpha: match (self.checker, self.no_alpha) {
-                (true, _) => AlphaShown::Checker,
-                (_, true) => AlphaShown::Ignore,
-                _ => AlphaShown::Keep,
+            alpha: match self.alpha {
+                _ if self.checker => AlphaShown::Checker,
+                Alpha::Keep => AlphaShown::Keep,
+                Alpha::Checker => AlphaShown::Checker,
+                Alpha::Ignore => AlphaShown::Ignore,
             },
             detail,
             ..self.light.wish()

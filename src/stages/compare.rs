@@ -7,7 +7,6 @@
 
 use super::formats::images::{DeepSamples, deep_samples};
 use super::view::{View, ViewWish};
-use crate::model::Reason;
 use crate::preview::{
     Comparison, DecodedImage, Differences, FlipError, Picture, compared, differences, mean_flip,
     sample_differences,
@@ -64,15 +63,42 @@ pub struct CompareReport {
     pub warnings: Vec<Warning>,
 }
 
+/// Two files were not compared.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// One of them could not be read, or has no such layer.
+    #[error("{}", .0.message)]
+    File(Failure),
+    /// They have different sizes.
+    #[error(
+        "{one} is {} × {} pixels and {other} is {} × {}: only pictures of one size can be compared. Render or scale one of them anew",
+        .sizes[0].0, .sizes[0].1, .sizes[1].0, .sizes[1].1
+    )]
+    Sizes {
+        /// The first file.
+        one: String,
+        /// The second file.
+        other: String,
+        /// Width and height of each.
+        sizes: [(u32, u32); 2],
+    },
+    /// They are too large for FLIP to be drawn, or were cut.
+    #[error(transparent)]
+    Pictures(FlipError),
+}
+
+impl From<Failure> for CompareError {
+    fn from(failure: Failure) -> Self {
+        Self::File(failure)
+    }
+}
+
 /// Compares two picture files.
-///
-/// Fails with the reason of the file that cannot be read, and with `input.unsupported` where they
-/// have different sizes.
 pub fn compare(
     one: &Path,
     other: &Path,
     wish: &CompareWish,
-) -> Result<(CompareReport, Option<Picture>), Failure> {
+) -> Result<(CompareReport, Option<Picture>), CompareError> {
     let first = View::open(one, &wish.view)?;
     let stops = Some(first.look.grade.exposure_stops);
     let mut second = View::open(other, &ViewWish { exposure_stops: stops, ..wish.view.clone() })?;
@@ -114,7 +140,7 @@ fn stored(
     paths: [&Path; 2],
     tolerance: f32,
     shown: Differences,
-) -> Result<(Differences, Compared), Failure> {
+) -> Result<(Differences, Compared), CompareError> {
     let [one, other] = paths;
     let failed = |error: FlipError| refused(&error, one, other);
     match views.map(|view| &view.image) {
@@ -132,16 +158,15 @@ fn stored(
     }
 }
 
-fn refused(error: &FlipError, one: &Path, other: &Path) -> Failure {
-    let why = match error {
-        FlipError::Sizes { one: (width, height), other: (other_width, other_height) } => format!(
-            "{} is {width} × {height} pixels and {} is {other_width} × {other_height}: only pictures of one size can be compared. Render or scale one of them anew",
-            one.display(),
-            other.display()
-        ),
-        error => format!("{error}. {} and {}", one.display(), other.display()),
-    };
-    Failure::new(Reason::InputUnsupported, why)
+fn refused(error: &FlipError, one: &Path, other: &Path) -> CompareError {
+    match error {
+        FlipError::Sizes { one: size, other: other_size } => CompareError::Sizes {
+            one: one.display().to_string(),
+            other: other.display().to_string(),
+            sizes: [*size, *other_size],
+        },
+        error => CompareError::Pictures(error.clone()),
+    }
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ async fn each_flag_of_a_look_is_seen_in_the_picture() {
     assert_eq!(alpha, [128, 128, 128, 255]);
     let (checked, _) = shown(&farm, &file, &["--checker"]).await;
     assert_eq!(checked[3], 255);
-    let (bare, _) = shown(&farm, &file, &["--no-alpha"]).await;
+    let (bare, _) = shown(&farm, &file, &["--alpha", "ignore"]).await;
     assert_eq!(bare[3], 255);
     let green = ["--channel", "green", "--tone-map", "linear", "--exposure"];
     let (dark, _) = shown(&farm, &file, &[&green[..], &["-1"]].concat()).await;

@@ -17,7 +17,8 @@ pub enum Marks {
     #[default]
     Off,
     /// Pixels with one in the shown channels are painted over, the gravest counts. Where many
-    /// pixels became one, a single wrong one among them is enough.
+    /// pixels became one, a single wrong one among them is enough, and its neighbours are painted
+    /// too: a lone dot would not be noticed.
     Wrong,
 }
 
@@ -67,11 +68,31 @@ pub(super) fn lay(picture: &mut Picture, light: &LinearImage, channels: Channels
             }
         }
     }
+    if (width, height) != (light.width as usize, light.height as usize) {
+        found = grown(&found, width);
+    }
     for (pixel, wrong) in picture.rgba.as_chunks_mut::<4>().0.iter_mut().zip(found) {
         if let Some([red, green, blue]) = wrong.color() {
             *pixel = [red, green, blue, 255];
         }
     }
+}
+
+/// Each mark with its neighbours, where those have no graver one.
+fn grown(found: &[Wrong], width: usize) -> Vec<Wrong> {
+    let mut wide = found.to_vec();
+    let marks = found.iter().enumerate().filter(|(_, wrong)| **wrong != Wrong::No);
+    for (at, wrong) in marks {
+        let (column, row) = (at % width, at / width);
+        for y in row.saturating_sub(1)..=row + 1 {
+            for x in column.saturating_sub(1)..=(column + 1).min(width - 1) {
+                if let Some(known) = wide.get_mut(y * width + x) {
+                    *known = (*wrong).max(*known);
+                }
+            }
+        }
+    }
+    wide
 }
 
 fn wrong(pixel: [f32; 4], channels: Channels) -> Wrong {

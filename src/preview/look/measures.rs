@@ -66,7 +66,7 @@ impl ValueRange {
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     measures: ChannelMeasures,
-    sum: f64,
+    total: f64,
     finite: u64,
 }
 
@@ -79,7 +79,7 @@ impl Sum {
             known.negative += u64::from(value < 0.0);
             known.min = Some(known.min.map_or(value, |least| least.min(value)));
             known.max = Some(known.max.map_or(value, |most| most.max(value)));
-            self.sum += f64::from(value);
+            self.total += f64::from(value);
             self.finite += 1;
         }
     }
@@ -97,13 +97,13 @@ impl Sum {
             infinite: a.infinite + b.infinite,
             negative: a.negative + b.negative,
         };
-        self.sum += other.sum;
+        self.total += other.total;
         self.finite += other.finite;
         self
     }
 
     fn finished(self) -> ChannelMeasures {
-        let mean = (self.finite > 0).then(|| self.sum / self.finite as f64);
+        let mean = (self.finite > 0).then(|| self.total / self.finite as f64);
         ChannelMeasures { mean, ..self.measures }
     }
 }

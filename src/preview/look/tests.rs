@@ -154,7 +154,18 @@ fn one_wrong_pixel_in_a_large_picture_is_still_seen_in_a_small_one() {
     let magenta: Vec<usize> = (0..shown.rgba.len() / 4)
         .filter(|at| shown.rgba[at * 4..at * 4 + 3] == NOT_A_NUMBER)
         .collect();
-    assert_eq!(magenta, [13 * 40 + 25]);
+    let block = |row: usize| (row * 40 + 24..=row * 40 + 26).collect::<Vec<usize>>();
+    assert_eq!(magenta, [block(12), block(13), block(14)].concat());
+    let corner = |at: usize| {
+        let mut pixels = vec![[0.3, 0.3, 0.3, 1.0]; 20 * 20];
+        pixels[at] = [f32::NAN; 4];
+        let shown = look.shown(&light(20, &pixels), 10);
+        shown.rgba.chunks_exact(4).filter(|pixel| pixel[..3] == NOT_A_NUMBER).count()
+    };
+    assert_eq!([corner(0), corner(19), corner(399), corner(210)], [4, 4, 4, 9]);
+    let whole = look.shown(&light(400, &pixels), 400);
+    let count = whole.rgba.chunks_exact(4).filter(|pixel| pixel[..3] == NOT_A_NUMBER).count();
+    assert_eq!(count, 1, "as many as there are where every pixel is shown");
     // Of several that become one pixel the gravest is seen, wherever it stands.
     for order in [[f32::NAN, -1.0], [-1.0, f32::NAN]] {
         let pixels = order.map(|value| [value, 0.3, 0.3, 1.0]);

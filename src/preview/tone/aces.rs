@@ -1,6 +1,6 @@
 //! A fit of the Academy's reference rendering and its output transform for sRGB monitors.
 //!
-//! By Stephen Hill (`ACES.hlsl` of the sample "BakingLab" by Matt Pettineo, MIT): a matrix into the
+//! By Stephen Hill (`ACES.hlsl` of the sample `BakingLab` by Matt Pettineo, MIT): a matrix into the
 //! space of the rendering, a rational curve for rendering and output together, a matrix to sRGB
 //! primaries. As there, and unlike three.js, light is not scaled before: 18% grey becomes 10%.
 

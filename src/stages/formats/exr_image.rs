@@ -162,7 +162,7 @@ fn chosen(
         titles.truncate(bounds::EXR_LAYERS_NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let why = format!(
-            "{name} has no layer '{wanted}'. Its layers are: {}{more}. One channel is named as LAYER.R",
+            "{name} has no layer '{wanted}'. Its layers are: {}{more}. Name one channel as LAYER.CHANNEL",
             titles.join(", ")
         );
         Failure::new(Reason::SettingInvalid, why)

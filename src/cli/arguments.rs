@@ -5,6 +5,7 @@
 use super::audit::AuditArguments;
 use super::bench::BenchArguments;
 use super::cancel::CancelArguments;
+use super::compare::CompareArguments;
 use super::control::{DrainArguments, PauseArguments, ResumeArguments};
 use super::dead::DeadArguments;
 use super::demo::DemoArguments;
@@ -111,6 +112,7 @@ pub(super) enum Command {
     Dead(DeadArguments),
     Dismiss(DismissArguments),
     Preview(PreviewArguments),
+    Compare(CompareArguments),
     Renderers(RenderersArguments),
     /// Check this machine: adapters, programs, folders, database, port, settings
     ///
@@ -168,7 +170,18 @@ mod tests {
 
     #[test]
     fn wrong_usage_is_refused() {
-        for line in ["sawah submit", "sawah show gear", "sawah worker --slots 0", "sawah fly"] {
+        for line in [
+            "sawah submit",
+            "sawah show gear",
+            "sawah worker --slots 0",
+            "sawah fly",
+            "sawah preview a.exr --tone-map filmic",
+            "sawah preview a.exr --exposure nan",
+            "sawah preview a.png --checker --alpha keep",
+            "sawah compare a.png",
+            "sawah compare a.png b.png --as blink",
+            "sawah compare a.png b.png --at 1.5",
+        ] {
             assert!(Cli::try_parse_from(line.split_whitespace()).is_err(), "{line}");
         }
     }

@@ -7,9 +7,11 @@ mod arguments;
 mod audit;
 mod bench;
 mod cancel;
+mod compare;
 mod context;
 mod control;
 mod dead;
+mod deep;
 mod demo;
 mod desktop;
 mod dismiss;
@@ -20,6 +22,7 @@ mod limits;
 mod forgive;
 mod letters;
 mod logs;
+mod look;
 mod ls;
 mod output;
 mod parts;
@@ -97,6 +100,7 @@ fn run(context: &Context, command: Option<Command>) -> Result<Exit, CliError> {
         Some(Command::Forgive(arguments)) => forgive::run(context, arguments),
         Some(Command::Dead(arguments)) => dead::run(context, &arguments),
         Some(Command::Preview(arguments)) => preview::run(&arguments, context.json),
+        Some(Command::Compare(arguments)) => compare::run(&arguments, context.json),
         Some(Command::Renderers(arguments)) => renderers::run(context, arguments),
         Some(Command::Doctor) => doctor::run(context),
         Some(Command::Simulate(arguments)) => simulate::run(context, &arguments),

@@ -2,7 +2,9 @@
 
 #![expect(clippy::doc_markdown, reason = "these comments are help texts, shown as they are")]
 
+use super::deep;
 use super::error::{CliError, Exit};
+use super::look::LookArguments;
 use super::output;
 use super::words;
 use crate::clock::Stopwatch;
@@ -10,7 +12,7 @@ use crate::preview::{Cell, DrawOn, Picture, contact_sheet, write_png};
 use crate::programs::tree::own_memory_bytes;
 use crate::protocol::work::Failure;
 use crate::stages::glance::{self, Glance, Record};
-use crate::stages::host::STAGE_STACK_BYTES;
+use crate::stages::view::Detail;
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -20,6 +22,9 @@ const EXAMPLES: &str = "Examples:
   sawah preview --out pictures --size 1024 *.obj *.exr
   sawah preview --sheet gallery.png models/*.glb
   sawah preview clip.mp4
+  sawah preview render.exr --exposure -2 --tone-map agx
+  sawah preview render.exr --layer ViewLayer.Depth --false-color
+  sawah preview render.exr --mark --channel alpha --json
   sawah preview dragon.glb --json";
 
 /// Most pictures in one row of a sheet.
@@ -46,6 +51,8 @@ pub(super) struct PreviewArguments {
     /// Draw on the processor
     #[arg(long)]
     cpu: bool,
+    #[command(flatten)]
+    look: LookArguments,
 }
 
 /// What became of one file.
@@ -88,17 +95,12 @@ struct Previews {
 }
 
 pub(super) fn run(arguments: &PreviewArguments, json: bool) -> Result<Exit, CliError> {
-    let drawing = || draw_all(arguments, json);
-    let drawn = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STAGE_STACK_BYTES);
-        thread.spawn_scoped(scope, drawing).map(std::thread::ScopedJoinHandle::join)
-    });
-    let drawn = drawn.map_err(|error| CliError::internal(&format!("no thread: {error}")))?;
-    drawn.unwrap_or_else(|_| Err(CliError::internal("a fault inside Sawah: please report it")))
+    deep::run(|| draw_all(arguments, json))
 }
 
 fn draw_all(arguments: &PreviewArguments, json: bool) -> Result<Exit, CliError> {
     let on = if arguments.cpu { DrawOn::Cpu } else { DrawOn::Best };
+    let wish = arguments.look.wish(if json { Detail::Measures } else { Detail::Little });
     let (mut rows, mut cells) = (Vec::new(), Vec::new());
     for (file, number) in arguments.files.iter().zip(1_i64..) {
         let mut row = Row {
@@ -111,7 +113,7 @@ fn draw_all(arguments: &PreviewArguments, json: bool) -> Result<Exit, CliError> 
             encode_ms: 0.0,
             held: Held::default(),
         };
-        match glance::glance(file, arguments.size, on) {
+        match glance::glance_as(file, arguments.size, on, &wish) {
             Ok(Glance { picture, record }) => {
                 (row.width, row.height) = (Some(picture.width), Some(picture.height));
                 row.record = Some(record);

@@ -18,6 +18,7 @@ pub mod requirements;
 pub mod stage;
 pub mod state;
 pub mod time;
+pub mod tone_map;
 
 pub use asset::{AssetKind, AssetName};
 pub use checksum::Checksum;
@@ -34,3 +35,4 @@ pub use requirements::Requirements;
 pub use stage::{PipelineStatus, Stage, StageStatus};
 pub use state::{JobState, Verb};
 pub use time::Now;
+pub use tone_map::ToneMap;

@@ -118,6 +118,7 @@ fn relevant(stage: Stage, settings: &Settings) -> Vec<(&'static str, String)> {
         Stage::Render => {
             let mut all = pictures();
             all.push(("film_alpha", format!("{:?}", settings.film_alpha)));
+            all.push(("tone_map", settings.tone_map.as_str().to_owned()));
             all
         }
         Stage::Assemble => {
@@ -130,6 +131,7 @@ fn relevant(stage: Stage, settings: &Settings) -> Vec<(&'static str, String)> {
             all.push(("film_alpha", format!("{:?}", settings.film_alpha)));
             all.push(("gaps", format!("{:?}", settings.gaps)));
             all.push(("moving_picture", format!("{:?}", settings.moving_picture)));
+            all.push(("tone_map", settings.tone_map.as_str().to_owned()));
             all
         }
         _ => Vec::new(),
@@ -256,6 +258,7 @@ mod tests {
             ("film_codec", "ffv1", &[Stage::Assemble][..]),
             ("gaps", "hold", &[Stage::Inspect, Stage::Assemble]),
             ("moving_picture", "gif", &[Stage::Assemble]),
+            ("tone_map", "agx", &[Stage::Render, Stage::Assemble]),
         ] {
             for stage in [Stage::Inspect, Stage::Transform, Stage::Render, Stage::Assemble] {
                 let changed = with(stage, settings(key, value)) != with(stage, default);

@@ -20,17 +20,27 @@ struct Taps {
 
 /// The picture with no edge longer than `longest_px`. A smaller picture is returned as it is.
 pub fn fit(picture: &Picture, longest_px: u32) -> Picture {
-    let longest = picture.width.max(picture.height);
     let short = (picture.width as usize * picture.height as usize).saturating_mul(4);
-    if longest <= longest_px || longest == 0 || picture.rgba.len() < short {
+    let (width, height) = fitted(picture.width, picture.height, longest_px);
+    if (width, height) == (picture.width, picture.height) || picture.rgba.len() < short {
         return picture.clone();
+    }
+    resized(picture, width, height)
+}
+
+/// The size of a picture of `width` × `height` pixels made smaller until no edge is longer than
+/// `longest_px`.
+pub(super) fn fitted(width: u32, height: u32, longest_px: u32) -> (u32, u32) {
+    let longest = width.max(height);
+    if longest <= longest_px {
+        return (width, height);
     }
     let scaled = |edge: u32| {
         let rounded =
             (u64::from(edge) * u64::from(longest_px) + u64::from(longest) / 2) / u64::from(longest);
         u32::try_from(rounded).unwrap_or(longest_px).max(1)
     };
-    resized(picture, scaled(picture.width), scaled(picture.height))
+    (scaled(width), scaled(height))
 }
 
 fn resized(picture: &Picture, width: u32, height: u32) -> Picture {

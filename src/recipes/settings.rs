@@ -2,7 +2,7 @@
 
 use super::film::{FilmAlpha, FilmCodec, GapPolicy, MovingPicture};
 use super::scene::SceneSettings;
-use crate::model::{Chunk, Stage, limits};
+use crate::model::{Chunk, Stage, ToneMap, limits};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -50,6 +50,8 @@ pub struct Settings {
     pub gaps: GapPolicy,
     /// A small looping picture beside the film.
     pub moving_picture: MovingPicture,
+    /// How the light of pictures and frames (EXR, HDR) becomes colours; meshes keep the usual one.
+    pub tone_map: ToneMap,
 }
 
 impl Default for Settings {
@@ -68,6 +70,7 @@ impl Default for Settings {
             film_alpha: FilmAlpha::Black,
             gaps: GapPolicy::Fail,
             moving_picture: MovingPicture::None,
+            tone_map: ToneMap::Neutral,
         }
     }
 }
@@ -229,6 +232,17 @@ mod tests {
         assert_eq!(change("gaps", "hold").map(|settings| settings.gaps), Ok(GapPolicy::Hold));
         assert!(change("gaps", "skip").is_err() && change("moving_picture", "apng").is_err());
         assert!(change("film_codec", "theora").is_err());
+    }
+
+    #[test]
+    fn the_tone_map_is_neutral_unless_one_of_the_others_is_named() {
+        assert_eq!(Settings::default().tone_map, ToneMap::Neutral);
+        for map in ToneMap::ALL {
+            assert_eq!(change("tone_map", map.as_str()).map(|settings| settings.tone_map), Ok(map));
+        }
+        let refused = change("tone_map", "filmic").unwrap_err().to_string();
+        let all = ToneMap::ALL.iter().all(|map| refused.contains(map.as_str()));
+        assert!(all && refused.contains("filmic"), "{refused}");
     }
 
     #[test]

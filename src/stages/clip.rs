@@ -7,7 +7,7 @@ use super::formats::load_image;
 use super::render::finished_picture;
 use crate::clock::Stopwatch;
 use crate::model::Reason;
-use crate::preview::Picture;
+use crate::preview::{Grade, Picture};
 use crate::programs::{self, Bounds, EndSignal, EndWhy, Heard, How, Program};
 use crate::protocol::work::Failure;
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ pub(super) fn look(path: &Path, size_px: u32, programs: &Programs) -> Result<Cli
         let why = format!("no frame of the film can be read. Export it again. {}", path.display());
         return Err(Failure::new(Reason::InputCorrupt, why));
     }
-    Ok(Clip { picture: finished_picture(load_image(&poster)?, 0.0), facts })
+    Ok(Clip { picture: finished_picture(load_image(&poster)?, Grade::default()), facts })
 }
 
 const PROBE: [&str; 8] = [

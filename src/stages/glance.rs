@@ -1,12 +1,12 @@
 //! A look at one file without a farm: its picture, and what is known of it and of how it was drawn.
 
 use super::assemble::programs::Programs;
-use super::formats::{image_facts, load_image, load_scene, sniff_file};
-use super::render::finished_picture;
+use super::formats::{asset_facts, load_scene, sniff_file};
+use super::view::{View, ViewRecord, ViewWish};
 use super::{Reporter, clip};
 use crate::clock::Stopwatch;
-use crate::model::AssetKind;
-use crate::preview::{Artist, DecodedImage, DrawOn, Picture, auto_exposure, fit};
+use crate::model::{AssetKind, ToneMap};
+use crate::preview::{Artist, DrawOn, Picture};
 use crate::protocol::work::{Failure, Warning};
 use serde::Serialize;
 use std::path::Path;
@@ -34,6 +34,9 @@ pub struct Record {
     /// Where the camera stands: degrees around, degrees above the horizon, and its distance in radii
     /// of the object; none for pictures.
     pub camera: Option<[f32; 3]>,
+    /// How a picture is looked at.
+    #[serde(flatten)]
+    pub view: ViewRecord,
     /// What each step took.
     pub timings_ms: Timings,
     /// What the file says about itself.
@@ -55,8 +58,6 @@ pub struct Timings {
     pub draw: f64,
 }
 
-const TONE_MAP: &str = "Khronos PBR Neutral";
-
 /// Nobody watches.
 struct Quiet;
 
@@ -70,13 +71,32 @@ impl Reporter for Quiet {
 ///
 /// Fails with an `input.*`, `reference.*`, `program.*` or `gpu.*` reason.
 pub fn glance(path: &Path, size_px: u32, on: DrawOn) -> Result<Glance, Failure> {
-    if clip::is_film(path) {
-        return film(path, size_px);
+    glance_as(path, size_px, on, &ViewWish::default())
+}
+
+/// As [`glance`], but pictures are looked at as it is wished; meshes and films only note that this
+/// is not for them.
+///
+/// Fails with `setting.invalid` too, where a picture has no such layer.
+pub fn glance_as(
+    path: &Path,
+    size_px: u32,
+    on: DrawOn,
+    wish: &ViewWish,
+) -> Result<Glance, Failure> {
+    let mut glance = if clip::is_film(path) {
+        film(path, size_px)?
+    } else {
+        match sniff_file(path)?.kind() {
+            AssetKind::Mesh => mesh(path, size_px, on)?,
+            kind => return image(path, kind, size_px, wish),
+        }
+    };
+    if (ViewWish { detail: wish.detail, ..ViewWish::default() }) != *wish {
+        let what = "the flags that say how a picture is looked at have no effect: this is none";
+        glance.record.notes.push(what.to_owned());
     }
-    match sniff_file(path)?.kind() {
-        AssetKind::Mesh => mesh(path, size_px, on),
-        kind => image(path, kind, size_px),
-    }
+    Ok(glance)
 }
 
 fn mesh(path: &Path, size_px: u32, on: DrawOn) -> Result<Glance, Failure> {
@@ -96,9 +116,10 @@ fn mesh(path: &Path, size_px: u32, on: DrawOn) -> Result<Glance, Failure> {
     let record = Record {
         kind: AssetKind::Mesh,
         drawn_by: Some(artist.name().to_owned()),
-        tone_map: Some(TONE_MAP),
+        tone_map: Some(ToneMap::Neutral.title()),
         exposure_stops: 0.0,
         camera: Some([around, above, camera.distance]),
+        view: ViewRecord::default(),
         timings_ms: Timings { read, prepare, draw },
         facts: loaded.facts,
         warnings: loaded.warnings,
@@ -107,28 +128,25 @@ fn mesh(path: &Path, size_px: u32, on: DrawOn) -> Result<Glance, Failure> {
     Ok(Glance { picture, record })
 }
 
-fn image(path: &Path, kind: AssetKind, size_px: u32) -> Result<Glance, Failure> {
+fn image(path: &Path, kind: AssetKind, size_px: u32, wish: &ViewWish) -> Result<Glance, Failure> {
     let watch = Stopwatch::start();
-    let facts = image_facts(path)?;
-    let decoded = load_image(path)?;
+    let facts = asset_facts(path)?;
+    let view = View::open(path, wish)?;
     let read = milliseconds(&watch);
     let watch = Stopwatch::start();
-    let (tone_map, exposure_stops) = match &decoded {
-        DecodedImage::Light(light) => (Some(TONE_MAP), auto_exposure(light)),
-        DecodedImage::Display(_) => (None, 0.0),
-    };
-    let picture = fit(&finished_picture(decoded, exposure_stops), size_px);
+    let picture = view.shown(size_px);
     let draw = milliseconds(&watch);
     let record = Record {
         kind,
         drawn_by: None,
-        tone_map,
-        exposure_stops,
+        tone_map: view.tone_map(),
+        exposure_stops: view.look.grade.exposure_stops,
         camera: None,
         timings_ms: Timings { read, prepare: 0.0, draw },
         facts: serde_json::to_value(&facts).unwrap_or_default(),
-        warnings: Vec::new(),
-        notes: Vec::new(),
+        notes: view.notes(),
+        warnings: view.warnings,
+        view: view.record,
     };
     Ok(Glance { picture, record })
 }
@@ -143,6 +161,7 @@ fn film(path: &Path, size_px: u32) -> Result<Glance, Failure> {
         tone_map: None,
         exposure_stops: 0.0,
         camera: None,
+        view: ViewRecord::default(),
         timings_ms: Timings { read: milliseconds(&watch), ..Timings::default() },
         facts: clip.facts,
         warnings: Vec::new(),

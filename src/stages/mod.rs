@@ -16,12 +16,14 @@ pub mod scene;
 
 mod clip;
 pub mod dispatch;
+pub mod compare;
 pub mod failure;
 pub mod frames;
 pub mod glance;
 pub mod host;
 pub mod message;
 mod source;
+pub mod view;
 
 #[cfg(test)]
 mod asset_tests;

@@ -7,9 +7,7 @@ use super::source::read_json;
 use super::transform::{FRAMES_FILE, FrameList, LIGHT_FILE, PICTURE_FILE, SCENE_FILE};
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
 use crate::model::{AssetKind, Chunk, Reason};
-use crate::preview::{
-    Artist, DecodedImage, DrawError, Picture, auto_exposure, fit, tone_map, write_png,
-};
+use crate::preview::{Artist, DecodedImage, DrawError, Grade, Picture, fit, tone_map, write_png};
 use crate::protocol::work::Failure;
 use crate::recipes::{FilmAlpha, Settings};
 use std::ops::RangeInclusive;
@@ -122,8 +120,8 @@ impl Render<'_> {
         let path = if finished.is_file() { finished } else { self.transformed.join(LIGHT_FILE) };
         self.reporter.progress(0.0, "reading the picture");
         let decoded = load_image(&path)?;
-        let exposure = self.exposure(&decoded);
-        let still = fit(&finished_picture(decoded, exposure), self.settings.still_px);
+        let grade = self.grade(&decoded);
+        let still = fit(&finished_picture(decoded, grade), self.settings.still_px);
         self.still(&still)
     }
 
@@ -136,16 +134,16 @@ impl Render<'_> {
         })?;
         // One exposure for all frames, from a frame that every chunk has: no flicker.
         let decoded = load_image(&self.transformed.join(&middle.name))?;
-        let exposure = self.exposure(&decoded);
+        let grade = self.grade(&decoded);
         if still {
-            let picture = fit(&finished_picture(decoded, exposure), self.settings.still_px);
+            let picture = fit(&finished_picture(decoded, grade), self.settings.still_px);
             self.still(&picture)?;
         }
         let steps = Steps::of(&frames);
         for index in frames {
             let Some(frame) = list.frames.get(index as usize - 1) else { break };
             let decoded = load_image(&self.transformed.join(&frame.name))?;
-            let picture = fit(&finished_picture(decoded, exposure), self.settings.film_px);
+            let picture = fit(&finished_picture(decoded, grade), self.settings.film_px);
             let flat = match self.settings.film_alpha {
                 FilmAlpha::Black => on_black(picture),
                 FilmAlpha::Keep => picture,
@@ -162,12 +160,14 @@ impl Render<'_> {
         read_json(&path, "the frame list")
     }
 
-    /// Stops to change the exposure by; other than 0 only for a nearly black or white picture.
-    fn exposure(&self, decoded: &DecodedImage) -> f32 {
-        let DecodedImage::Light(light) = decoded else { return 0.0 };
-        let stops = auto_exposure(light);
-        self.reporter.log(&format!("tone map Khronos PBR Neutral, exposure {stops:+.2} EV"));
-        stops
+    /// The recipe's tone map, and an exposure that is other than 0 only for a nearly black or white
+    /// picture.
+    fn grade(&self, decoded: &DecodedImage) -> Grade {
+        let DecodedImage::Light(light) = decoded else { return Grade::default() };
+        let grade = Grade::automatic(light, self.settings.tone_map);
+        let (map, stops) = (grade.tone_map.title(), grade.exposure_stops);
+        self.reporter.log(&format!("tone map {map}, exposure {stops:+.2} EV"));
+        grade
     }
 
     /// The still picture and its thumbnails.
@@ -227,11 +227,11 @@ impl Steps {
     }
 }
 
-/// Pixels as they are shown: light is tone-mapped, `exposure_stops` brighter.
-pub(super) fn finished_picture(decoded: DecodedImage, exposure_stops: f32) -> Picture {
+/// Pixels as they are shown: light is tone-mapped.
+pub(super) fn finished_picture(decoded: DecodedImage, grade: Grade) -> Picture {
     match decoded {
         DecodedImage::Display(picture) => picture,
-        DecodedImage::Light(light) => tone_map(&light, exposure_stops),
+        DecodedImage::Light(light) => tone_map(&light, grade),
     }
 }
 

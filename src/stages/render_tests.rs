@@ -1,7 +1,7 @@
 //! Render of what transform makes.
 
 use super::*;
-use crate::model::Stage;
+use crate::model::{Stage, ToneMap};
 use crate::preview::{LinearImage, Scene, read_png, scene};
 use crate::stages::formats::{write_exr, write_glb};
 use crate::stages::testing::{Heard, request};
@@ -85,6 +85,31 @@ fn an_image_of_light_is_tone_mapped_and_never_enlarged() {
     // 0.54 − 0.04 in linear light.
     assert!(still.rgba[0].abs_diff(188) <= 1, "{}", still.rgba[0]);
     assert_eq!(output.report.drawn_by, None);
+}
+
+#[test]
+fn the_recipe_chooses_the_tone_map_of_stills_and_frames() {
+    let folder = tempfile::tempdir().unwrap();
+    let light = LinearImage { width: 4, height: 2, pixels: vec![[0.54, 0.54, 0.54, 1.0]; 8] };
+    let shown = |kind, tone_map, file: &str| {
+        let mut request = request_of(folder.path(), kind, Chunk::Whole);
+        request.assignment.settings.tone_map = tone_map;
+        let transformed = request.input_dir.join("transform");
+        write_exr(&light, &transformed.join("image.exr")).unwrap();
+        let frames = vec![FrameEntry { index: 1, number: 1, name: "image.exr".to_owned() }];
+        let list = serde_json::to_vec(&FrameList { fps: None, frames }).unwrap();
+        std::fs::write(transformed.join(FRAMES_FILE), list).unwrap();
+        let heard = Heard::default();
+        run(&request, &heard).unwrap();
+        assert!(heard.said(tone_map.title()), "{tone_map}");
+        read_png(&request.output_dir.join(file)).unwrap().rgba[0]
+    };
+    for (kind, file) in [(AssetKind::Image, STILL_FILE), (AssetKind::Sequence, "frames/000001.png")]
+    {
+        let [neutral, agx, aces, linear] = ToneMap::ALL.map(|map| shown(kind, map, file));
+        assert!(neutral.abs_diff(188) <= 1 && linear.abs_diff(194) <= 1, "{neutral} {linear}");
+        assert!(agx < neutral && aces < neutral && agx != aces, "{agx} {aces}");
+    }
 }
 
 #[test]

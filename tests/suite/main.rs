@@ -34,6 +34,7 @@ mod kill_worker;
 mod retry;
 mod separate_worker;
 mod twice;
+mod views;
 mod warm;
 mod worker_disk;
 mod zombie;

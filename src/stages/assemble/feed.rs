@@ -7,7 +7,7 @@
 use super::frames::Frames;
 use super::gaps::Shown;
 use crate::model::Reason;
-use crate::preview::{Picture, fit};
+use crate::preview::{Grade, Picture, fit};
 use crate::protocol::work::Failure;
 use crate::recipes::FilmAlpha;
 use crate::stages::formats::load_image;
@@ -23,8 +23,8 @@ pub(super) struct Feed<'a> {
     pub(super) frames: &'a Frames,
     /// What each place of the film shows.
     pub(super) shown: Cow<'a, [Shown]>,
-    /// Stops that all frames are made brighter by.
-    pub(super) exposure: f32,
+    /// How light becomes colours, the same in all frames.
+    pub(super) grade: Grade,
     /// Longest edge of a picture in pixels.
     pub(super) longest_px: u32,
     pub(super) alpha: FilmAlpha,
@@ -82,7 +82,7 @@ impl Feed<'_> {
         // It was read a moment ago.
         let image = load_image(&path)
             .map_err(|failure| Failure { message: failure.message, ..self.changed(at) })?;
-        let picture = fit(&finished_picture(image, self.exposure), self.longest_px);
+        let picture = fit(&finished_picture(image, self.grade), self.longest_px);
         Ok(match self.alpha {
             FilmAlpha::Black => on_black(picture),
             FilmAlpha::Keep => picture,

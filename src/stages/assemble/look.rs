@@ -2,8 +2,8 @@
 
 use super::frames::{FrameFile, Frames};
 use super::gaps::numbers;
-use crate::model::{AssetKind, Reason, limits};
-use crate::preview::{Cell, DecodedImage, auto_exposure, evenly_chosen, fit};
+use crate::model::{AssetKind, Reason, ToneMap, limits};
+use crate::preview::{Cell, DecodedImage, Grade, evenly_chosen, fit};
 use crate::protocol::work::Failure;
 use crate::renderers::output::{Expect, Finding, OutputCheck};
 use crate::stages::Reporter;
@@ -40,8 +40,8 @@ pub(super) struct Looked {
     pub(super) cells: Vec<Cell>,
     /// The frame in the middle, where the asset is a scene.
     pub(super) middle: Option<DecodedImage>,
-    /// Stops that all of them are made brighter by.
-    pub(super) exposure: f32,
+    /// How their light becomes colours.
+    pub(super) grade: Grade,
 }
 
 /// What came of reading the frames.
@@ -59,8 +59,12 @@ struct Bad {
     message: String,
 }
 
-/// Reads every frame once; refuses all that cannot be joined in one failure.
-pub(super) fn look(frames: &Frames, reporter: &dyn Reporter) -> Result<Look, Failure> {
+/// Reads every frame once, to be shown by `tone_map`; refuses all that cannot be joined in one failure.
+pub(super) fn look(
+    frames: &Frames,
+    tone_map: ToneMap,
+    reporter: &dyn Reporter,
+) -> Result<Look, Failure> {
     let files: Vec<(i64, &FrameFile)> = frames.there().collect();
     let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
     if count > limits::FRAMES {
@@ -68,12 +72,13 @@ pub(super) fn look(frames: &Frames, reporter: &dyn Reporter) -> Result<Look, Fai
         return Err(Failure::new(Reason::InputTooLarge, why));
     }
     let middle = files.get(files.len() / 2).and_then(|(_, file)| middle(frames.kind, file));
-    let exposure = match &middle {
-        Some(DecodedImage::Light(light)) => auto_exposure(light),
-        Some(DecodedImage::Display(_)) | None => 0.0,
+    let grade = match &middle {
+        Some(DecodedImage::Light(light)) => Grade::automatic(light, tone_map),
+        Some(DecodedImage::Display(_)) | None => Grade::default(),
     };
-    if exposure.abs() > 0.0 {
-        reporter.log(&format!("all frames are shown with an exposure of {exposure:+.2} EV"));
+    if grade.exposure_stops.abs() > 0.0 {
+        let stops = grade.exposure_stops;
+        reporter.log(&format!("all frames are shown with an exposure of {stops:+.2} EV"));
     }
     let chosen = evenly_chosen(count, SHEET_FRAMES);
     let mut sizes: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
@@ -87,7 +92,7 @@ pub(super) fn look(frames: &Frames, reporter: &dyn Reporter) -> Result<Look, Fai
                 match frame.image {
                     None => foreign = Some(format!("{} ({})", file.name, frame.facts.format)),
                     Some(image) if chosen.binary_search(&index).is_ok() => {
-                        let picture = fit(&finished_picture(image, exposure), SHEET_CELL_PX);
+                        let picture = fit(&finished_picture(image, grade), SHEET_CELL_PX);
                         cells.push(Cell { picture, number: *number });
                     }
                     Some(_) => {}
@@ -112,7 +117,7 @@ pub(super) fn look(frames: &Frames, reporter: &dyn Reporter) -> Result<Look, Fai
     }
     Ok(match foreign {
         Some(name) => Look::Foreign(name),
-        None => Look::Good(Looked { cells, middle, exposure }),
+        None => Look::Good(Looked { cells, middle, grade }),
     })
 }
 

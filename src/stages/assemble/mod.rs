@@ -27,7 +27,7 @@ use super::failure::png_failure;
 use super::render::{STILL_FILE, finished_picture, thumbnail_file};
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
 use crate::model::{AssetKind, Reason};
-use crate::preview::{Picture, contact_sheet, fit, write_png};
+use crate::preview::{Grade, Picture, contact_sheet, fit, write_png};
 use crate::protocol::work::{Failure, Warning};
 use crate::recipes::{FilmPolicy, MovingPicture, Settings};
 use std::borrow::Cow;
@@ -64,11 +64,11 @@ fn run_with(request: &StageRequest, reporter: &dyn Reporter, programs: &Programs
         output: StageOutput::default(),
     };
     let plan = assemble.wants_film().then(|| gaps::plan(&frames, settings.gaps)).transpose()?;
-    match look(&frames, reporter)? {
+    match look(&frames, settings.tone_map, reporter)? {
         Look::Good(looked) => {
             if let Some(plan) = plan {
                 assemble.tell_gaps(plan.warning);
-                assemble.films(&plan.shown, looked.exposure)?;
+                assemble.films(&plan.shown, looked.grade)?;
             }
             assemble.pictures(looked)?;
         }
@@ -125,7 +125,7 @@ impl Assemble<'_> {
     }
 
     /// What ffmpeg makes: the film and the moving picture.
-    fn films(&mut self, shown: &[gaps::Shown], exposure: f32) -> Result<(), Failure> {
+    fn films(&mut self, shown: &[gaps::Shown], grade: Grade) -> Result<(), Failure> {
         let Some(ffmpeg) = &self.programs.ffmpeg else {
             self.warn(Reason::ProgramMissing, missing_ffmpeg());
             return Ok(());
@@ -135,7 +135,7 @@ impl Assemble<'_> {
         let feed = Feed {
             frames: self.frames,
             shown: Cow::Borrowed(shown),
-            exposure,
+            grade,
             longest_px: settings.film_px,
             alpha: settings.film_alpha,
         };
@@ -179,7 +179,7 @@ impl Assemble<'_> {
             return Ok(());
         }
         let Some(middle) = looked.middle else { return Ok(()) };
-        let still = fit(&finished_picture(middle, looked.exposure), self.settings.still_px);
+        let still = fit(&finished_picture(middle, looked.grade), self.settings.still_px);
         self.save(&still, STILL_FILE.to_owned())?;
         for px in &self.settings.thumbnails_px {
             self.save(&fit(&still, *px), thumbnail_file(*px))?;

@@ -77,7 +77,7 @@ pub(super) fn make(
     let feed = Feed {
         frames: film.frames,
         shown: Cow::Owned(shown),
-        exposure: film.exposure,
+        grade: film.grade,
         longest_px: film.longest_px.min(LONGEST_PX),
         alpha: film.alpha,
     };

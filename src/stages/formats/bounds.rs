@@ -16,6 +16,8 @@ pub const EXR_BLOCK_BYTES: u64 = 512 << 20;
 pub const EXR_ATTRIBUTES: usize = 64;
 /// Most parts and channels in an EXR header.
 pub const EXR_PARTS: usize = 256;
+/// Most layers of an EXR that a message names.
+pub const EXR_LAYERS_NAMED: usize = 40;
 /// Most channels of one EXR part.
 pub const EXR_CHANNELS: usize = 1_024;
 /// Most bytes of all textures of one mesh when decoded.

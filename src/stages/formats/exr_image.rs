@@ -7,6 +7,7 @@ use super::exr_blocks::{self, Blocks};
 use super::exr_header::{self, ExrHeader, ExrPart};
 use super::exr_layers::{self, ExrLayer, Shown};
 use super::{bounds, corrupt, truncated, unsupported};
+use crate::model::Reason;
 use crate::preview::LinearImage;
 use crate::protocol::work::Failure;
 use exr::block::UncompressedBlock;
@@ -27,10 +28,30 @@ pub enum Incomplete {
     Show,
 }
 
+/// What becomes of values that are no light.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Values {
+    /// Not-a-number becomes black and infinity the greatest half: neither may spread when pixels mix.
+    Mended,
+    /// They stay, for who wants to see them.
+    AsStored,
+}
+
+/// What of an EXR is decoded, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The name of a layer (see [`exr_layers::named`]); the picture itself where there is none.
+    pub layer: Option<&'a str>,
+    /// What to do about an incomplete file.
+    pub incomplete: Incomplete,
+    /// What becomes of values that are no light.
+    pub values: Values,
+}
+
 /// A decoded EXR, and what its pixels no longer tell.
 #[derive(Debug)]
 pub struct ExrPixels {
-    /// The display window; values that are no numbers are mended.
+    /// The display window.
     pub image: LinearImage,
     /// How many channels are shown, alpha among them.
     pub channels: u8,
@@ -38,6 +59,8 @@ pub struct ExrPixels {
     pub counts: LightCounts,
     /// The name of the layer that is shown; empty for channels without one.
     pub layer: String,
+    /// The full name of the one channel that is shown as grey.
+    pub grey: Option<String>,
     /// Blocks that were decoded.
     pub blocks: u64,
     /// Blocks that a whole file has.
@@ -64,25 +87,41 @@ pub struct LightCounts {
 impl LightCounts {
     /// Counts one pixel and mends it.
     pub(super) fn mend(&mut self, pixel: &mut [f32; 4]) {
+        self.take(pixel, Values::Mended);
+    }
+
+    /// Counts one pixel, and mends it where that is wanted.
+    pub(super) fn take(&mut self, pixel: &mut [f32; 4], values: Values) {
         let nan = pixel.iter().any(|value| value.is_nan());
         let infinite = pixel.iter().any(|value| value.is_infinite());
         self.nan += u64::from(nan);
         self.infinite += u64::from(infinite);
         self.negative += u64::from(pixel.iter().any(|value| *value < 0.0));
         self.not_finite += u64::from(nan || infinite);
-        *pixel = pixel.map(bounds::finite);
+        if values == Values::Mended {
+            *pixel = pixel.map(bounds::finite);
+        }
     }
 }
 
-/// Decodes the display window of the picture's layer.
+/// Decodes the display window of the picture's layer; wrong values are mended.
 pub fn decode(bytes: &[u8], name: &str, incomplete: Incomplete) -> Result<ExrPixels, Failure> {
+    decode_as(bytes, name, Wanted { layer: None, incomplete, values: Values::Mended })
+}
+
+/// Decodes the display window of one layer.
+///
+/// Fails with `setting.invalid` where there is no layer of the wanted name: the message lists those
+/// that there are.
+pub fn decode_as(bytes: &[u8], name: &str, wanted: Wanted<'_>) -> Result<ExrPixels, Failure> {
+    let incomplete = wanted.incomplete;
     let header = exr_header::read(bytes, name)?;
     if incomplete == Incomplete::Refuse {
         header.check_blocks(bytes, name)?;
     }
     let nothing = || unsupported(format!("{name} has no channel that can be shown"));
     let layers = exr_layers::layers(&header);
-    let layer = exr_layers::beauty(&header, &layers).ok_or_else(nothing)?;
+    let layer = &chosen(&header, &layers, wanted.layer, name)?.ok_or_else(nothing)?;
     let part = header.parts.get(layer.part).ok_or_else(nothing)?;
     let blocks = exr_blocks::find(&header, bytes, layer.part);
     if blocks.found.is_empty() {
@@ -99,8 +138,36 @@ pub fn decode(bytes: &[u8], name: &str, incomplete: Incomplete) -> Result<ExrPix
     match (damage.first, incomplete) {
         (Some(failure_of_block), Incomplete::Refuse) => Err(failure_of_block.said_of(name)),
         (Some(failure_of_block), _) if damage.decoded == 0 => Err(failure_of_block.said_of(name)),
-        (first, _) => Ok(canvas.finished(&header, layer, &blocks, damage.decoded, first)),
+        (first, _) => {
+            let mut pixels = canvas.finished(&header, layer, damage.decoded, wanted.values);
+            pixels.expected = blocks.expected;
+            pixels.damage = first.map(|error| error.text());
+            Ok(pixels)
+        }
     }
+}
+
+fn chosen(
+    header: &ExrHeader,
+    layers: &[ExrLayer],
+    wanted: Option<&str>,
+    name: &str,
+) -> Result<Option<ExrLayer>, Failure> {
+    let Some(wanted) = wanted else { return Ok(exr_layers::beauty(header, layers).cloned()) };
+    let found = exr_layers::named(header, layers, wanted);
+    let absent = || {
+        let mut titles: Vec<String> =
+            layers.iter().map(|layer| exr_layers::title(header, layer)).collect();
+        let more = titles.len().saturating_sub(bounds::EXR_LAYERS_NAMED);
+        titles.truncate(bounds::EXR_LAYERS_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let why = format!(
+            "{name} has no layer '{wanted}'. Its layers are: {}{more}. Name one channel as LAYER.CHANNEL",
+            titles.join(", ")
+        );
+        Failure::new(Reason::SettingInvalid, why)
+    };
+    found.ok_or_else(absent).map(Some)
 }
 
 /// Why a block could not be decoded.
@@ -274,12 +341,11 @@ impl Canvas {
         mut self,
         header: &ExrHeader,
         layer: &ExrLayer,
-        blocks: &Blocks,
         decoded: u64,
-        damage: Option<BlockError>,
+        values: Values,
     ) -> ExrPixels {
         let mut counts = LightCounts::default();
-        self.pixels.iter_mut().for_each(|pixel| counts.mend(pixel));
+        self.pixels.iter_mut().for_each(|pixel| counts.take(pixel, values));
         let [width, height] = self.size.map(|edge| u32::try_from(edge).unwrap_or(0));
         let colours = if matches!(layer.shown, Shown::Colour(_)) { 3 } else { 1 };
         let part_name = header.parts.get(layer.part).map_or("", |part| part.name.as_str());
@@ -290,9 +356,13 @@ impl Canvas {
             channels: colours + u8::from(self.has_alpha),
             counts,
             layer: names.join(": "),
+            grey: match &layer.shown {
+                Shown::Colour(_) => None,
+                Shown::Grey(channel) => Some(channel.clone()),
+            },
             blocks: decoded,
-            expected: blocks.expected,
-            damage: damage.map(|error| error.text()),
+            expected: decoded,
+            damage: None,
             is_in_view: self.is_in_view,
         }
     }

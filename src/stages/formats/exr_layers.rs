@@ -102,6 +102,50 @@ pub fn beauty<'a>(header: &ExrHeader, layers: &'a [ExrLayer]) -> Option<&'a ExrL
     layers.iter().min_by_key(|layer| rank(header, layer))
 }
 
+/// What people call a layer: its part and its name, `left: ViewLayer.Combined`; the channels where
+/// neither has a name, `RGBA` or `Z`.
+pub fn title(header: &ExrHeader, layer: &ExrLayer) -> String {
+    let part_name = header.parts.get(layer.part).map_or("", |part| part.name.as_str());
+    let names = [part_name, layer.name.as_str()];
+    let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+    match (&layer.shown, &layer.alpha) {
+        _ if !names.is_empty() => names.join(": "),
+        (Shown::Colour(_), Some(_)) => "RGBA".to_owned(),
+        (Shown::Colour(_), None) => "RGB".to_owned(),
+        (Shown::Grey(name), _) => name.clone(),
+    }
+}
+
+/// The layer that is called `wanted`: by its title, by the name of the layer or the part alone, or
+/// by one channel's full name (`ViewLayer.Combined.R`), which is shown as grey. Capitals count only
+/// where names differ by nothing else. The first in the file is taken.
+///
+/// None where there is no such layer: [`title`] of each names those that there are.
+pub fn named(header: &ExrHeader, layers: &[ExrLayer], wanted: &str) -> Option<ExrLayer> {
+    let same = |name: &str| name == wanted;
+    let alike = |name: &str| !name.is_empty() && name.eq_ignore_ascii_case(wanted);
+    let part = |layer: &ExrLayer| header.parts.get(layer.part).map_or("", |part| &part.name);
+    let find = |fits: &dyn Fn(&str) -> bool| {
+        let by = |name: &dyn Fn(&ExrLayer) -> String| {
+            layers.iter().find(|layer| fits(&name(layer))).cloned()
+        };
+        by(&|layer| title(header, layer))
+            .or_else(|| by(&|layer| layer.name.clone()))
+            .or_else(|| by(&|layer| part(layer).to_owned()))
+            .or_else(|| layers.iter().find_map(|layer| channel(layer, fits)))
+    };
+    if wanted.is_empty() { None } else { find(&same).or_else(|| find(&alike)) }
+}
+
+/// One channel of a layer as a layer of its own.
+fn channel(layer: &ExrLayer, fits: &dyn Fn(&str) -> bool) -> Option<ExrLayer> {
+    let full = |letter: &String| {
+        if layer.name.is_empty() { letter.clone() } else { format!("{}.{letter}", layer.name) }
+    };
+    let name = layer.channels.iter().map(full).find(|name| fits(name))?;
+    Some(ExrLayer { shown: Shown::Grey(name), alpha: None, ..layer.clone() })
+}
+
 fn rank(header: &ExrHeader, layer: &ExrLayer) -> u8 {
     let part = header.parts.get(layer.part);
     let part_name = part.map_or("", |part| part.name.as_str());
@@ -217,6 +261,43 @@ mod tests {
                 Shown::Grey(grey) => grey,
             };
             assert_eq!((chosen.part, first.as_str()), (part, channel), "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn a_layer_is_found_by_what_people_call_it() {
+        let header = header(&[
+            ("", &["A", "B", "G", "R", "Z", "V.Depth.Z", "V.Mist.R", "V.Mist.G", "V.Mist.B"]),
+            ("left", &["R", "G", "B", "spec.R", "spec.G", "spec.B"]),
+            ("Right", &["R", "G", "B"]),
+        ]);
+        let layers = layers(&header);
+        let titles: Vec<String> = layers.iter().map(|layer| title(&header, layer)).collect();
+        assert_eq!(titles, ["RGBA", "V.Depth", "V.Mist", "left", "left: spec", "Right"]);
+        let shown = |wanted: &str| {
+            named(&header, &layers, wanted).map(|layer| match layer.shown {
+                Shown::Colour([red, ..]) => (layer.part, red),
+                Shown::Grey(grey) => (layer.part, format!("{grey} alone")),
+            })
+        };
+        for (wanted, part, channel) in [
+            ("RGBA", 0, "R"),
+            ("V.Mist", 0, "V.Mist.R"),
+            ("v.mist", 0, "V.Mist.R"),
+            ("V.Depth", 0, "V.Depth.Z alone"),
+            ("V.Depth.Z", 0, "V.Depth.Z alone"),
+            ("V.Mist.G", 0, "V.Mist.G alone"),
+            ("Z", 0, "Z alone"),
+            ("A", 0, "A alone"),
+            ("left", 1, "R"),
+            ("left: spec", 1, "spec.R"),
+            ("spec", 1, "spec.R"),
+            ("right", 2, "R"),
+        ] {
+            assert_eq!(shown(wanted), Some((part, channel.to_owned())), "{wanted}");
+        }
+        for wanted in ["", "V", "beauty", "left:spec", "V.Mist.A"] {
+            assert_eq!(shown(wanted), None, "{wanted}");
         }
     }
 

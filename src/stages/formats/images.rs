@@ -1,7 +1,7 @@
 //! Decodes pictures of every format that the farm reads.
 
 use super::colour::{Management, Profile};
-use super::exr_image::{self, ExrPixels, Incomplete, LightCounts};
+use super::exr_image::{self, ExrPixels, Incomplete, LightCounts, Values, Wanted};
 use super::tiff_image::{self, TiffPixels};
 use super::{
     Format, bounds, cmyk, corrupt, dds, file_name, guarded, integrity, read_bounded, sniff_file,
@@ -49,8 +49,20 @@ pub fn load_asset(path: &Path) -> Result<AssetPicture, Failure> {
         let examined = examine(format, &bytes, &name)?;
         return Ok(AssetPicture { examined, warnings: Vec::new(), layer: String::new() });
     }
-    guarded(&name, || {
-        let exr = exr_image::decode(&bytes, &name, Incomplete::Show)?;
+    let wanted = Wanted { layer: None, incomplete: Incomplete::Show, values: Values::Mended };
+    let (exr, warnings) = exr_asset(&bytes, &name, wanted)?;
+    let layer = exr.layer.clone();
+    Ok(AssetPicture { examined: of_exr(exr), warnings, layer })
+}
+
+/// Decodes an EXR, and says what lacks in it.
+fn exr_asset(
+    bytes: &[u8],
+    name: &str,
+    wanted: Wanted<'_>,
+) -> Result<(ExrPixels, Vec<Warning>), Failure> {
+    guarded(name, || {
+        let exr = exr_image::decode_as(bytes, name, wanted)?;
         let mut warnings = Vec::new();
         if exr.blocks < exr.expected {
             let damage = exr
@@ -71,8 +83,80 @@ pub fn load_asset(path: &Path) -> Result<AssetPicture, Failure> {
                 format!("{name} shows nothing: all its pixels lie outside its display window"),
             ));
         }
-        let layer = exr.layer.clone();
-        Ok(AssetPicture { examined: of_exr(exr), warnings, layer })
+        Ok((exr, warnings))
+    })
+}
+
+/// A picture to be looked at closely.
+#[derive(Debug)]
+pub struct ViewedPicture {
+    /// The picture; wrong values of light are as they are stored.
+    pub image: DecodedImage,
+    /// Pixels of light with wrong values.
+    pub counts: LightCounts,
+    /// What lacks in it.
+    pub warnings: Vec<Warning>,
+    /// The layer of an EXR that is shown; empty where there is but one without a name.
+    pub layer: String,
+    /// The one channel of an EXR that is shown as grey.
+    pub grey: Option<String>,
+}
+
+/// Decodes a picture as [`load_asset`] does, but leaves wrong values as they are, and takes the
+/// wanted layer of an EXR.
+///
+/// Fails with `setting.invalid` where there is no such layer, or the format has none.
+pub fn load_view(path: &Path, layer: Option<&str>) -> Result<ViewedPicture, Failure> {
+    let format = sniff_file(path)?;
+    let name = file_name(path);
+    let bytes = read_bounded(path, bounds::IMAGE_FILE_BYTES)?;
+    if format == Format::Exr {
+        let wanted = Wanted { layer, incomplete: Incomplete::Show, values: Values::AsStored };
+        let (exr, warnings) = exr_asset(&bytes, &name, wanted)?;
+        let (layer, grey) = (exr.layer.clone(), exr.grey.clone());
+        let Examined { image, counts, .. } = of_exr(exr);
+        return Ok(ViewedPicture { image, counts, warnings, layer, grey });
+    }
+    if let Some(layer) = layer {
+        let why = format!("{name} has no layer '{layer}': only EXR pictures have layers");
+        return Err(Failure::new(Reason::SettingInvalid, why));
+    }
+    let (colours, values) = (Management::ToSrgb, Values::AsStored);
+    let Examined { image, counts, .. } = examine_as(format, &bytes, &name, colours, values)?;
+    let (warnings, layer) = (Vec::new(), String::new());
+    Ok(ViewedPicture { image, counts, warnings, layer, grey: None })
+}
+
+/// Samples of more than eight bits, which [`DecodedImage::Display`] does not keep.
+#[derive(Debug)]
+pub struct DeepSamples {
+    /// Width and height, upright.
+    pub size: (u32, u32),
+    /// Red, green, blue and straight alpha, 0 to 1, as they are stored.
+    pub pixels: Vec<[f32; 4]>,
+}
+
+/// The samples of a PNG of 16 bits; none of other pictures.
+pub fn deep_samples(path: &Path) -> Result<Option<DeepSamples>, Failure> {
+    if sniff_file(path)? != Format::Png {
+        return Ok(None);
+    }
+    let name = file_name(path);
+    let bytes = read_bounded(path, bounds::IMAGE_FILE_BYTES)?;
+    guarded(&name, || {
+        let mut decoder = decoder(Format::Png, &bytes, &name)?;
+        let color = decoder.color_type();
+        if color.bytes_per_pixel() <= color.channel_count() {
+            return Ok(None);
+        }
+        let orientation = orientation(&mut decoder);
+        let mut image =
+            DynamicImage::from_decoder(decoder).map_err(|error| failure(&error, &name))?;
+        image.apply_orientation(orientation);
+        let image = image.into_rgba16();
+        let size = image.dimensions();
+        let pixels = image.pixels().map(|pixel| pixel.0.map(|word| f32::from(word) / 65_535.0));
+        Ok(Some(DeepSamples { size, pixels: pixels.collect() }))
     })
 }
 
@@ -107,13 +191,14 @@ impl Examined {
 
 /// Decodes a picture in memory as it is stored: what a texture needs.
 pub(super) fn decode(format: Format, bytes: &[u8], name: &str) -> Result<DecodedImage, Failure> {
-    examine_as(format, bytes, name, Management::AsStored).map(|examined| examined.image)
+    examine_as(format, bytes, name, Management::AsStored, Values::Mended)
+        .map(|examined| examined.image)
 }
 
 /// Decodes a picture in memory, in the colours that it means, and counts on the way what is
 /// mended.
 pub fn examine(format: Format, bytes: &[u8], name: &str) -> Result<Examined, Failure> {
-    examine_as(format, bytes, name, Management::ToSrgb)
+    examine_as(format, bytes, name, Management::ToSrgb, Values::Mended)
 }
 
 fn examine_as(
@@ -121,12 +206,13 @@ fn examine_as(
     bytes: &[u8],
     name: &str,
     colours: Management,
+    values: Values,
 ) -> Result<Examined, Failure> {
     guarded(name, || match format {
         Format::Exr => exr_image::decode(bytes, name, Incomplete::Refuse).map(of_exr),
         Format::Tiff => {
             integrity::check_whole(format, bytes, name)?;
-            let tiff = tiff_image::decode(bytes, name, colours == Management::ToSrgb)?;
+            let tiff = tiff_image::decode(bytes, name, colours == Management::ToSrgb, values)?;
             let TiffPixels { image, channels, counts } = tiff;
             Ok(Examined { image, channels, not_finite: counts.not_finite, counts })
         }

@@ -2,7 +2,7 @@
 //! odd depths, planes, `YCbCr`, half floats, further samples, premultiplied alpha.
 
 use super::colour::{self, Profile};
-use super::exr_image::LightCounts;
+use super::exr_image::{LightCounts, Values};
 use super::images::{check_size, failure_of_tiff as failure, turned, turned_light};
 use super::tiff_samples::{Layout, Samples};
 use super::{corrupt, integrity, unsupported};
@@ -154,7 +154,12 @@ pub(super) struct TiffPixels {
 }
 
 /// Decodes the first page, turned upright; `manage` says whether its profile counts.
-pub(super) fn decode(bytes: &[u8], name: &str, manage: bool) -> Result<TiffPixels, Failure> {
+pub(super) fn decode(
+    bytes: &[u8],
+    name: &str,
+    manage: bool,
+    values: Values,
+) -> Result<TiffPixels, Failure> {
     let (mut reader, header) = open(bytes, name)?;
     let mut stored = DecodingResult::U8(Vec::new());
     let layout = reader.read_image_to_buffer(&mut stored).map_err(|error| failure(&error, name))?;
@@ -178,7 +183,7 @@ pub(super) fn decode(bytes: &[u8], name: &str, manage: bool) -> Result<TiffPixel
     let channels = (shape.samples as u8).min(4);
     let finished = |image, counts| Ok(TiffPixels { image, channels, counts });
     if let Samples::Floats(_) = samples {
-        let (light, counts) = pixels.light()?;
+        let (light, counts) = pixels.light(values)?;
         return finished(light, counts);
     }
     let mut rgba = pixels.display(&mut reader, profile.as_ref())?;
@@ -263,7 +268,7 @@ impl Pixels<'_> {
     }
 
     /// Scene light, turned upright, and what of it was mended.
-    fn light(&self) -> Result<(DecodedImage, LightCounts), Failure> {
+    fn light(&self, wrong: Values) -> Result<(DecodedImage, LightCounts), Failure> {
         let Samples::Floats(values) = self.samples else { return Err(self.refused()) };
         let grey = match self.header.color {
             ColorType::Gray(_) | ColorType::GrayA(_) | ColorType::Multiband { .. } => true,
@@ -280,7 +285,7 @@ impl Pixels<'_> {
             let [red, green, blue] =
                 if premultiplied { colours } else { colours.map(|colour| colour * alpha) };
             let mut pixel = [red, green, blue, alpha];
-            counts.mend(&mut pixel);
+            counts.take(&mut pixel, wrong);
             pixel
         });
         let image = LinearImage {

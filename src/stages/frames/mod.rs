@@ -11,7 +11,8 @@ mod read;
 mod tests;
 
 use super::render::finished_picture;
-use crate::preview::{DecodedImage, Picture, auto_exposure, fit};
+use crate::model::ToneMap;
+use crate::preview::{DecodedImage, Grade, Picture, fit};
 use crate::protocol::work::{Failure, Warning};
 use crate::renderers::output::OutputCheck;
 use std::path::Path;
@@ -71,7 +72,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// A small picture of the frame, tone-mapped as stills are; none where it was not decoded.
+    /// A small picture of the frame, by the usual tone map; none where it was not decoded.
     /// Uses up the pixels.
     pub fn take_thumbnail(&mut self, longest_px: u32) -> Option<Picture> {
         self.image.take().map(|image| small(image, longest_px))
@@ -90,7 +91,7 @@ pub fn check(path: &Path, expected: &Expected<'_>) -> Result<Checked, Failure> {
     judge::judge(read, expected)
 }
 
-/// A small picture of the frame at `path`, tone-mapped as stills are.
+/// A small picture of the frame at `path`, by the usual tone map.
 pub fn thumbnail(path: &Path, longest_px: u32) -> Result<Picture, Failure> {
     super::formats::load_image(path)
         .map(|image| small(image, longest_px))
@@ -98,9 +99,9 @@ pub fn thumbnail(path: &Path, longest_px: u32) -> Result<Picture, Failure> {
 }
 
 fn small(image: DecodedImage, longest_px: u32) -> Picture {
-    let stops = match &image {
-        DecodedImage::Display(_) => 0.0,
-        DecodedImage::Light(light) => auto_exposure(light),
+    let grade = match &image {
+        DecodedImage::Display(_) => Grade::default(),
+        DecodedImage::Light(light) => Grade::automatic(light, ToneMap::Neutral),
     };
-    fit(&finished_picture(image, stops), longest_px)
+    fit(&finished_picture(image, grade), longest_px)
 }

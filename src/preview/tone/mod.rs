@@ -1,8 +1,17 @@
-//! From scene light to finished pixels: the Khronos PBR Neutral tone map.
+//! From scene light to finished pixels: exposure and a tone map.
+//!
+//! Of the tone maps, Khronos PBR Neutral is computed here, since meshes are drawn with it too
+//! (`KhronosGroup/ToneMapping`, "PBR Neutral Tone Mapper"); `agx` and `aces` are for pictures.
+
+mod aces;
+mod agx;
+#[cfg(test)]
+mod tests;
 
 use super::parallel;
 use super::picture::{LinearImage, Picture};
 use super::texels::to_srgb;
+use crate::model::ToneMap;
 use glam::Vec3;
 
 /// Light above this is compressed. Mirrored in WGSL.
@@ -34,6 +43,33 @@ pub(crate) fn neutral(color: Vec3) -> Vec3 {
     (color * (new_peak / peak)).lerp(Vec3::splat(new_peak), grey)
 }
 
+/// How the light of a picture becomes colours.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Grade {
+    /// Stops that it is made brighter by.
+    pub exposure_stops: f32,
+    /// What presses it into what a screen shows.
+    pub tone_map: ToneMap,
+}
+
+impl Grade {
+    /// With the exposure that [`auto_exposure`] finds.
+    pub fn automatic(image: &LinearImage, tone_map: ToneMap) -> Self {
+        Self { exposure_stops: auto_exposure(image), tone_map }
+    }
+}
+
+/// The colour that a screen shows for light that is finite and not negative: linear, 0 to 1.
+pub(crate) fn toned(map: ToneMap, light: Vec3) -> Vec3 {
+    let color = match map {
+        ToneMap::Neutral => neutral(light),
+        ToneMap::Agx => agx::agx(light),
+        ToneMap::AcesFit => aces::aces(light),
+        ToneMap::Linear => light,
+    };
+    color.clamp(Vec3::ZERO, Vec3::ONE)
+}
+
 /// Stops to change the exposure by: 0 unless the picture would be nearly black or white.
 pub fn auto_exposure(image: &LinearImage) -> f32 {
     let (mut sum, mut count) = (0.0_f64, 0_u32);
@@ -57,27 +93,49 @@ pub fn auto_exposure(image: &LinearImage) -> f32 {
     (MIDDLE_GREY / average).log2().clamp(-MAX_STOPS, MAX_STOPS)
 }
 
-/// Finished pixels of scene light, `exposure_stops` brighter.
+/// Finished pixels of scene light.
 ///
 /// Alpha is premultiplied in scene light and straight in the picture. Light without alpha (flames,
 /// glows) stays visible. Not-a-number and negative light are black; infinite light is white.
-pub fn tone_map(image: &LinearImage, exposure_stops: f32) -> Picture {
-    let gain = exposure_stops.exp2();
+pub fn tone_map(image: &LinearImage, grade: Grade) -> Picture {
+    let gain = grade.exposure_stops.exp2();
+    mapped(image, |pixel| finished(pixel, gain, grade.tone_map))
+}
+
+/// A picture with what `finish` makes of each pixel; clear where pixels are missing.
+pub(super) fn mapped(image: &LinearImage, finish: impl Fn([f32; 4]) -> [u8; 4] + Sync) -> Picture {
     let width = image.width as usize;
     let rows = parallel::bands(image.height as usize, BAND, |rows| {
         let pixels = image.pixels.get(rows.start * width..rows.end * width).unwrap_or_default();
-        pixels.iter().flat_map(|pixel| finished(*pixel, gain)).collect::<Vec<u8>>()
+        pixels.iter().flat_map(|pixel| finish(*pixel)).collect::<Vec<u8>>()
     });
     let mut rgba = rows.concat();
     rgba.resize(width * image.height as usize * 4, 0);
     Picture { width: image.width, height: image.height, rgba }
 }
 
-fn finished(pixel: [f32; 4], gain: f32) -> [u8; 4] {
+/// A picture with what `change` makes of each pixel.
+pub(super) fn mapped_picture(
+    picture: &Picture,
+    change: impl Fn([u8; 4]) -> [u8; 4] + Sync,
+) -> Picture {
+    let width = picture.width as usize;
+    let (pixels, _) = picture.rgba.as_chunks::<4>();
+    let rows = parallel::bands(picture.height as usize, BAND, |rows| {
+        let pixels = pixels.get(rows.start * width..rows.end * width).unwrap_or_default();
+        pixels.iter().flat_map(|pixel| change(*pixel)).collect::<Vec<u8>>()
+    });
+    let mut rgba = rows.concat();
+    rgba.resize(width * picture.height as usize * 4, 0);
+    Picture { width: picture.width, height: picture.height, rgba }
+}
+
+/// One finished pixel of light, `gain` times as bright.
+pub(super) fn finished(pixel: [f32; 4], gain: f32, map: ToneMap) -> [u8; 4] {
     let [red, green, blue, alpha] = pixel;
     // Far below the largest float, so that sums stay finite.
     let light = |value: f32| if value > 0.0 { (value * gain).min(1e6) } else { 0.0 };
-    let color = neutral(Vec3::new(light(red), light(green), light(blue))).max(Vec3::ZERO);
+    let color = toned(map, Vec3::new(light(red), light(green), light(blue)));
     let alpha = if alpha > 0.0 { alpha.min(1.0) } else { 0.0 };
     // Straight colour may not pass 1: light without alpha lends itself the alpha it needs.
     let alpha = alpha.max(color.max_element().min(1.0));
@@ -88,65 +146,6 @@ fn finished(pixel: [f32; 4], gain: f32) -> [u8; 4] {
     [red, green, blue, to_byte(alpha)]
 }
 
-fn to_byte(value: f32) -> u8 {
+pub(super) fn to_byte(value: f32) -> u8 {
     (value.clamp(0.0, 1.0) * 255.0 + 0.5) as u8
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn one(pixel: [f32; 4]) -> Vec<u8> {
-        tone_map(&LinearImage { width: 1, height: 1, pixels: vec![pixel] }, 0.0).rgba
-    }
-
-    #[test]
-    fn neutral_keeps_base_colours_under_white_light() {
-        // A dielectric's mirror adds 0.04 to its base colour; the tone map takes it away again.
-        for base in [0.08_f32, 0.2, 0.5, 0.7, 0.75] {
-            let shown = neutral(Vec3::splat(base + 0.04));
-            assert!((shown.x - base).abs() < 1e-6, "{base}: {shown}");
-        }
-        let red = neutral(Vec3::new(0.7, 0.2, 0.1) + 0.04);
-        assert!((red - Vec3::new(0.7, 0.2, 0.1)).abs().max_element() < 1e-6, "{red}");
-    }
-
-    #[test]
-    fn neutral_rises_smoothly_and_stays_below_one() {
-        let mut before = 0.0;
-        for step in 0_u16..4_000 {
-            let shown = neutral(Vec3::splat(f32::from(step) * 0.01)).x;
-            assert!(shown >= before && shown <= 1.0, "{step}: {shown}");
-            before = shown;
-        }
-    }
-
-    #[test]
-    fn unusual_numbers_do_no_harm() {
-        assert_eq!(one([f32::NAN, -1.0, 0.0, 1.0]), [0, 0, 0, 255]);
-        let bright = one([f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NAN]);
-        assert!(bright.iter().all(|byte| *byte >= 254), "{bright:?}");
-    }
-
-    #[test]
-    fn light_without_alpha_stays_visible() {
-        let flame = one([0.5, 0.25, 0.1, 0.0]);
-        assert!(flame[3] > 80 && flame[0] > 200, "{flame:?}");
-        assert_eq!(one([0.0, 0.0, 0.0, 0.0]), [0; 4]);
-    }
-
-    #[test]
-    fn exposure_changes_only_for_unusual_pictures() {
-        let image = |value: f32| LinearImage {
-            width: 2,
-            height: 1,
-            pixels: vec![[value, value, value, 1.0]; 2],
-        };
-        assert!(auto_exposure(&image(0.2)).abs() < 1e-6);
-        assert!((auto_exposure(&image(0.0018)) - 100.0_f32.log2()).abs() < 0.01);
-        assert!(auto_exposure(&image(180.0)) < -9.0);
-        assert!(auto_exposure(&image(f32::NAN)).abs() < 1e-6);
-        let dark = tone_map(&image(0.0018), auto_exposure(&image(0.0018)));
-        assert!(dark.rgba[0] > 90, "{:?}", dark.rgba);
-    }
 }

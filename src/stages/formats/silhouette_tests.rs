@@ -52,38 +52,36 @@ struct Model {
     blender: Option<Axes>,
 }
 
-const SET: [Model; 20] = {
-    use Axes::{Centimetres, YUp, ZUp};
-    const fn model(file: &'static str, f3d: Option<Axes>, blender: Option<Axes>) -> Model {
-        Model { file, f3d, blender }
-    }
-    [
-        model("OBJ/spider.obj", None, Some(ZUp)),
-        model("OBJ/WusonOBJ.obj", Some(YUp), Some(ZUp)),
-        model("OBJ/concave_polygon.obj", Some(YUp), Some(ZUp)),
-        model("OBJ/regr01.obj", Some(YUp), Some(ZUp)),
-        model("OBJ/cube_usemtl.obj", Some(YUp), Some(ZUp)),
-        model("PLY/Wuson.ply", Some(YUp), Some(YUp)),
-        model("PLY/cube.ply", Some(YUp), Some(YUp)),
-        model("STL/3DSMaxExport.STL", Some(ZUp), Some(ZUp)),
-        model("STL/Spider_binary.stl", Some(ZUp), Some(ZUp)),
-        model("STL/Spider_ascii.stl", Some(ZUp), Some(ZUp)),
-        model("STL/sphereWithHole.stl", Some(ZUp), Some(ZUp)),
-        model("glTF2/2CylinderEngine-glTF-Binary/2CylinderEngine.glb", Some(YUp), Some(ZUp)),
-        model("glTF2/BoxTextured-glTF-Binary/BoxTextured.glb", Some(YUp), Some(ZUp)),
-        model("glTF2/ClearCoat-glTF/ClearCoatTest.gltf", Some(YUp), Some(ZUp)),
-        model(
-            "glTF2/glTF-Sample-Models/AnimatedMorphCube-glTF/AnimatedMorphCube.gltf",
-            Some(YUp),
-            Some(ZUp),
-        ),
-        model("glTF2/textureTransform/TextureTransformTest.gltf", Some(YUp), Some(ZUp)),
-        model("FBX/spider.fbx", Some(Centimetres), Some(ZUp)),
-        model("FBX/huesitos.fbx", Some(Centimetres), Some(ZUp)),
-        model("FBX/cubes_with_mirroring_and_pivot.fbx", Some(Centimetres), Some(ZUp)),
-        model("FBX/global_settings.fbx", Some(Centimetres), Some(ZUp)),
-    ]
-};
+const fn model(file: &'static str, f3d: Option<Axes>, blender: Option<Axes>) -> Model {
+    Model { file, f3d, blender }
+}
+
+const Y: Option<Axes> = Some(Axes::YUp);
+const Z: Option<Axes> = Some(Axes::ZUp);
+const CM: Option<Axes> = Some(Axes::Centimetres);
+
+const SET: [Model; 16] = [
+    // f3d crashes on its textures, whose names have backslashes.
+    model("OBJ/spider.obj", None, Z),
+    model("OBJ/WusonOBJ.obj", Y, Z),
+    // Blender takes a polygon apart that comes to a corner twice, as this ring does.
+    model("OBJ/concave_polygon.obj", Y, None),
+    model("OBJ/regr01.obj", Y, Z),
+    model("PLY/Wuson.ply", Y, Y),
+    model("STL/3DSMaxExport.STL", Z, Z),
+    model("STL/Spider_binary.stl", Z, Z),
+    model("STL/sphereWithHole.stl", Z, Z),
+    model("glTF2/2CylinderEngine-glTF-Binary/2CylinderEngine.glb", Y, Z),
+    model("glTF2/BoxTextured-glTF-Binary/BoxTextured.glb", Y, Z),
+    model("glTF2/glTF-Sample-Models/AnimatedMorphCube-glTF/AnimatedMorphCube.gltf", Y, Z),
+    model("glTF2/textureTransform/TextureTransformTest.gltf", Y, Z),
+    // One of its tiles is seen through, which Workbench in one colour does not show.
+    model("glTF2/ClearCoat-glTF/ClearCoatTest.gltf", Y, None),
+    model("FBX/spider.fbx", CM, Z),
+    // f3d's reader keeps the unit of the file, and these are not in centimetres.
+    model("FBX/huesitos.fbx", None, Z),
+    model("FBX/global_settings.fbx", None, Z),
+];
 
 /// Which pixels an object fills, rows from the top.
 type Mask = Vec<bool>;

@@ -248,6 +248,7 @@ fn silhouettes_agree_with_blenders_workbench() {
 }
 
 #[test]
+#[cfg(feature = "gpu")]
 fn the_adapter_fills_the_pixels_that_the_cpu_fills() {
     let file = SET[0].file;
     let same = overlap(&drawn(file, DrawOn::Gpu).mask, &drawn(file, DrawOn::Cpu).mask);

@@ -47,6 +47,8 @@ mod mutations;
 #[cfg(test)]
 mod raster_tests;
 #[cfg(test)]
+mod silhouette_tests;
+#[cfg(test)]
 mod exr_tests;
 #[cfg(test)]
 mod exr_tests_files;
@@ -56,6 +58,8 @@ mod pillow_tests;
 mod sniff_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod validator_tests;
 
 pub use glb_writer::write_glb;
 pub use image_facts::{ImageFacts, asset_facts, image_facts};

@@ -4,6 +4,7 @@ use super::unpack;
 use crate::protocol::work::Failure;
 use crate::stages::formats::references::{self, SideRoot};
 use crate::stages::formats::{bounds, corrupt, too_large, truncated};
+use glam::Vec3;
 use gltf::json::accessor::{ComponentType, Type};
 use gltf::json::validation::Checked;
 use gltf::json::{Accessor, Root};
@@ -105,6 +106,18 @@ impl<'a> Data<'a> {
     pub(super) fn has_values(&self, index: usize) -> bool {
         let accessor = self.root.accessors.get(index);
         accessor.is_some_and(|one| one.buffer_view.is_some() || one.sparse.is_some())
+    }
+
+    /// The least and greatest corner that an accessor of plain floats states; none where it does
+    /// not state them as three finite numbers each.
+    pub(super) fn stated_bounds(&self, index: usize) -> Option<[Vec3; 2]> {
+        let accessor = self.root.accessors.get(index)?;
+        let (ComponentType::F32, Type::Vec3) = self.types(index).ok()? else { return None };
+        let corner = |stated: &Option<serde_json::Value>| {
+            let numbers: [f32; 3] = serde_json::from_value(stated.clone()?).ok()?;
+            Some(Vec3::from(numbers)).filter(|corner| corner.is_finite())
+        };
+        Some([corner(&accessor.min)?, corner(&accessor.max)?])
     }
 
     fn accessor(&self, index: usize) -> Result<&Accessor, Failure> {

@@ -19,6 +19,7 @@ mod primitives;
 #[cfg(test)]
 mod rule_tests;
 mod skins;
+mod suspect;
 #[cfg(test)]
 mod tests;
 mod unpack;
@@ -44,6 +45,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use suspect::Suspect;
 
 /// Decodes a .gltf or .glb file, as it is at a moment of its animations.
 pub fn read(
@@ -76,6 +78,7 @@ pub fn read(
         scene: Scene::default(),
         budget: Budget::default(),
         mended: Mended::default(),
+        suspect: Suspect::default(),
         strokes: Vec::new(),
         weights,
     };
@@ -115,6 +118,7 @@ struct Reader<'a> {
     scene: Scene,
     budget: Budget,
     mended: Mended,
+    suspect: Suspect,
     strokes: Vec<Strokes>,
     /// Morph weights of animated nodes at the start of their animation.
     weights: HashMap<usize, Vec<f32>>,
@@ -143,7 +147,8 @@ impl Reader<'_> {
             let look = self.look(primitive.material.map(|material| material.value()))?;
             let pose = Pose { world, joints: joints.as_deref(), weights };
             let Some(known) = self.looks.get(look) else { continue };
-            match primitives::read(self.data, primitive, known, &pose, &label)? {
+            let suspect = &mut self.suspect;
+            match primitives::read(self.data, primitive, known, &pose, &label, suspect)? {
                 Outcome::Nothing => {}
                 Outcome::Strokes(strokes) => {
                     self.strokes.push(Strokes { material: look, ..strokes });
@@ -195,6 +200,7 @@ impl Reader<'_> {
     fn finish(mut self) -> Result<(Scene, Vec<Warning>), Failure> {
         let mut warnings = std::mem::take(&mut self.materials.pictures.warnings);
         warnings.extend(self.mended.warnings(self.data.name));
+        warnings.extend(self.suspect.warnings(self.data));
         let (strokes, name) = (&self.strokes, self.data.name);
         warnings.extend(strokes::add(&mut self.scene, strokes, &mut self.budget, name)?);
         self.scene.materials = self.looks.into_iter().map(|look| look.material).collect();

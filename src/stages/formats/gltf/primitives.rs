@@ -3,6 +3,7 @@
 use super::data::Data;
 use super::materials::Look;
 use super::skins;
+use super::suspect::Suspect;
 use crate::preview::scene::Part;
 use crate::protocol::work::Failure;
 use crate::stages::formats::corrupt;
@@ -37,6 +38,7 @@ pub(super) fn read(
     look: &Look,
     pose: &Pose<'_>,
     name: &str,
+    suspect: &mut Suspect,
 ) -> Result<Outcome, Failure> {
     let Checked::Valid(mode) = primitive.mode else {
         return Err(corrupt(format!("{}: '{name}' is of an unknown kind", data.name)));
@@ -45,9 +47,11 @@ pub(super) fn read(
     let Some(position) = find(Semantic::Positions) else { return Ok(Outcome::Nothing) };
     let mut positions = vectors(data, position)?;
     let count = positions.len();
+    suspect.bounds(data, position, &positions);
     let mut normals =
         find(Semantic::Normals).map(|at| vectors(data, at)).transpose()?.unwrap_or_default();
     let uvs = find(Semantic::TexCoords(look.uv_set)).map(|at| data.floats::<2>(at)).transpose()?;
+    suspect.coordinates(look, uvs.is_some(), name);
     let colors = find(Semantic::Colors(0)).map(|at| colors(data, at)).transpose()?;
     let uvs: Vec<Vec2> =
         uvs.unwrap_or_default().into_iter().map(|uv| look.place(Vec2::from(uv))).collect();

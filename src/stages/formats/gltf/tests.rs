@@ -449,3 +449,49 @@ fn the_facts_count_topologies_joints_and_animations() {
     assert_eq!(facts["animations"], json!([walk]));
     assert_eq!((&facts["lights"], &facts["variants"]), (&json!(1), &json!(["red"])));
 }
+
+#[test]
+fn what_is_drawn_but_not_right_is_told() {
+    let said = |change: fn(&mut Doc)| {
+        let mut doc = Doc::triangle();
+        doc.root["accessors"][0]["min"] = json!([0.0, 0.0, 0.0]);
+        doc.root["accessors"][0]["max"] = json!([1.0, 1.0, 0.0]);
+        change(&mut doc);
+        let warnings = doc.read().expect("reads").warnings;
+        warnings.into_iter().map(|warning| warning.message).collect::<Vec<_>>()
+    };
+    let tells = |change: fn(&mut Doc), part: &str| {
+        let said = said(change);
+        assert!(matches!(&said[..], [one] if one.contains(part)), "{part}: {said:?}");
+    };
+    assert_eq!(said(|_| ()), [""; 0]);
+    // As exporters round.
+    let rounded: fn(&mut Doc) = |doc| doc.root["accessors"][0]["max"][0] = json!(0.9999);
+    assert_eq!(said(rounded), [""; 0]);
+    tells(|doc| doc.root["accessors"][0]["max"][0] = json!(0.5), "bounds that the file states");
+    tells(
+        |doc| {
+            let view = doc.view(&[0; 4]);
+            doc.root["bufferViews"][view]["byteLength"] = 99.into();
+        },
+        "1 buffer views reach beyond",
+    );
+    tells(textured, "no texture coordinates");
+    let with_coordinates: fn(&mut Doc) = |doc| {
+        textured(doc);
+        let uvs = doc.add(FLOAT, "VEC2", &floats(&[0., 0., 1., 0., 0., 1.]));
+        doc.attribute("TEXCOORD_0", uvs);
+    };
+    assert_eq!(said(with_coordinates), [""; 0]);
+}
+
+/// Gives the primitive a material with a texture of one pixel.
+fn textured(doc: &mut Doc) {
+    let png = crate::stages::formats::image_writer::png_bytes(1, 1, &[9, 8, 7, 255]);
+    let view = doc.view(&png.expect("encoded"));
+    doc.root["images"] = json!([{ "bufferView": view, "mimeType": "image/png" }]);
+    doc.root["textures"] = json!([{ "source": 0 }]);
+    doc.root["materials"] =
+        json!([{ "pbrMetallicRoughness": { "baseColorTexture": { "index": 0 } } }]);
+    doc.root["meshes"][0]["primitives"][0]["material"] = 0.into();
+}

@@ -4,7 +4,10 @@
 //! checks and measures it, `gpu` or `cpu` draws the object, `develop` lays it over the backdrop. [`tone`], [`resize`] and [`sheet`] are the image pipeline.
 
 pub mod picture;
+mod mapping;
 pub mod scene;
+mod mikktspace;
+mod tangents;
 pub mod camera;
 pub mod artist;
 pub mod tone;
@@ -38,4 +41,5 @@ pub use png::{PngError, read_png, write_png};
 pub use resize::fit;
 pub use scene::Scene;
 pub use sheet::{Cell, contact_sheet, evenly_chosen};
+pub use tangents::{TANGENT_TRIANGLES, give_tangents};
 pub use tone::{auto_exposure, tone_map};

@@ -12,10 +12,13 @@ mod materials;
 mod meshopt;
 mod nodes;
 mod pictures;
+mod places;
 mod primitives;
 #[cfg(test)]
 mod rule_tests;
 mod skins;
+#[cfg(test)]
+mod tangent_tests;
 #[cfg(test)]
 mod tests;
 mod unpack;
@@ -36,6 +39,7 @@ use gltf::json::mesh::Semantic;
 use gltf::json::validation::Checked;
 use materials::{Look, Materials};
 use nodes::Placed;
+use places::Places;
 use primitives::{Outcome, Pose};
 use std::collections::HashMap;
 use std::fs::File;
@@ -163,7 +167,7 @@ impl Reader<'_> {
         }
         let look = match material {
             Some(index) => self.materials.read(index)?,
-            None => Look { material: materials::unstated(), uv_set: 0, transform: None },
+            None => Look { material: materials::unstated(), places: Places::default() },
         };
         self.looks.push(look);
         self.look_at.insert(material, self.looks.len() - 1);

@@ -72,9 +72,12 @@ fn welded(mesh: Mesh<'_>) -> Vec<u32> {
     let mut known: HashMap<[u32; 8], u32> = HashMap::with_capacity(mesh.positions.len());
     let lists = mesh.positions.iter().zip(mesh.normals).zip(mesh.uvs);
     let alike = lists.zip(0_u32..).map(|(((position, normal), uv), at)| {
-        let [[x, y, z], [a, b, c]] = [position.to_array(), normal.to_array()];
+        let [place, normal] = [position, normal].map(Vec3::to_array);
+        let [first, second, third] = place;
+        let [right, up, out] = normal;
         // The two zeros are one.
-        let key = [x, y, z, a, b, c, uv.x, uv.y].map(|value| (value + 0.0).to_bits());
+        let key = [first, second, third, right, up, out, uv.x, uv.y];
+        let key = key.map(|value| (value + 0.0).to_bits());
         *known.entry(key).or_insert(at)
     });
     alike.collect()

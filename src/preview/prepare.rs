@@ -59,14 +59,20 @@ pub(crate) struct Factors {
     pub(crate) places: [Place; SLOTS],
 }
 
+/// Whether a surface's textures all lie at the first coordinates as they are, which is quicker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    Plain,
+    Placed,
+}
+
 /// A material ready to draw.
 #[derive(Debug)]
 pub(crate) struct Surface {
     pub(crate) factors: Factors,
     /// Indices into [`Drawable::textures`] by slot.
     pub(crate) textures: [Option<usize>; SLOTS],
-    /// A texture lies elsewhere than at the first coordinates as they are.
-    pub(crate) placed: bool,
+    pub(crate) layout: Layout,
     pub(crate) double_sided: bool,
     pub(crate) blended: bool,
     pub(crate) masked: bool,
@@ -292,7 +298,8 @@ impl<'a> SurfaceMaker<'a> {
             .iter()
             .zip(mappings)
             .any(|(texture, mapping)| texture.is_some() && mapping != Mapping::default());
-        Surface { factors, textures, placed, double_sided: material.double_sided, blended, masked }
+        let layout = if placed { Layout::Placed } else { Layout::Plain };
+        Surface { factors, textures, layout, double_sided: material.double_sided, blended, masked }
     }
 
     fn texture(&mut self, index: Option<usize>, role: Role) -> Option<usize> {

@@ -1,7 +1,7 @@
 //! The light on one point of a surface. `shaders/studio.wgsl` says the same for the GPU: change
 //! both together (a test compares the pictures).
 
-use super::prepare::{SLOTS, Surface};
+use super::prepare::{Layout, SLOTS, Surface};
 use super::shadow::ShadowMap;
 use super::studio::Studio;
 use super::texels::Texels;
@@ -90,7 +90,7 @@ fn lookup(around: Surroundings<'_>, surface: &Surface, slot: usize, point: &Poin
 
 /// Where the texture of a slot is read, and how that changes to the next pixel.
 fn coordinates(surface: &Surface, slot: usize, point: &Point) -> (Vec2, [Vec2; 2]) {
-    let place = surface.factors.places.get(slot).filter(|_| surface.placed);
+    let place = surface.factors.places.get(slot).filter(|_| surface.layout == Layout::Placed);
     let Some(place) = place else { return (point.uv, point.uv_steps) };
     let (uv, steps) = if place.offset.z > 0.5 {
         (point.second_uv, point.second_uv_steps)

@@ -72,7 +72,9 @@ fn output(files: Vec<Produced>, warnings: Vec<Warning>) -> StageOutput {
 
 fn mesh(source: &Source<'_>, out: &Path, reporter: &dyn Reporter) -> Result<StageOutput, Failure> {
     let mut loaded = load_scene(&source.main, &source.root, reporter)?;
-    with_tangents(&mut loaded).iter().for_each(|note| reporter.log(note));
+    for note in with_tangents(&mut loaded) {
+        reporter.log(&note);
+    }
     let path = out.join(SCENE_FILE);
     write_glb(&loaded.scene, &path)
         .map_err(|error| failure_from_io(&error, "the scene could not be written", &path))?;

@@ -3,7 +3,7 @@
 use super::Frame;
 use super::cover::{Cover, SAMPLE_AT, SUBPIXELS};
 use crate::preview::pass::Place;
-use crate::preview::prepare::{Surface, Vertex};
+use crate::preview::prepare::{Layout, Surface, Vertex};
 use crate::preview::shade::Point;
 use glam::{Vec2, Vec3, Vec4};
 
@@ -53,7 +53,7 @@ impl<'a> Face<'a> {
         if self.surface.factors.switches.y > 0.5 {
             point.tangent = self.tangent(weights);
         }
-        if self.surface.placed {
+        if self.surface.layout == Layout::Placed {
             let uv = self.second_uv(weights);
             point.second_uv = uv;
             point.second_uv_steps = [weights_x, weights_y].map(|at| self.second_uv(at) - uv);

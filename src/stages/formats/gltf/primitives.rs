@@ -56,15 +56,7 @@ pub(super) fn read(
     let count = positions.len();
     let normals =
         find(Semantic::Normals).map(|at| vectors(data, at)).transpose()?.unwrap_or_default();
-    let uvs = |set| {
-        let list = find(Semantic::TexCoords(set)).map(|at| data.floats::<2>(at)).transpose()?;
-        Ok::<Vec<Vec2>, Failure>(list.into_iter().flatten().map(Vec2::from).collect())
-    };
-    let more_uvs = look.places.second.map(uvs).transpose()?.unwrap_or_default();
-    let uvs: Vec<Vec2> =
-        uvs(look.places.first)?.into_iter().map(|uv| look.places.place(uv)).collect();
-    let colors = find(Semantic::Colors(0)).map(|at| colors(data, at)).transpose()?;
-    let colors = colors.unwrap_or_default();
+    let Paint { uvs, more_uvs, colors } = Paint::read(data, primitive, look)?;
     for (what, length) in [
         ("normals", normals.len()),
         ("texture coordinates", uvs.len()),
@@ -89,16 +81,7 @@ pub(super) fn read(
         None => transform(pose.world, &mut corners),
     };
     let Corners { positions, normals, tangents } = corners;
-    let indices = match primitive.indices {
-        Some(accessor) => data.integers::<1>(accessor.value())?.into_iter().map(|[i]| i).collect(),
-        None => (0..count as u32).collect::<Vec<u32>>(),
-    };
-    if let Some(index) = indices.iter().find(|index| **index as usize >= count) {
-        return Err(corrupt(format!(
-            "{}: '{name}' uses corner {index}, but has only {count}. Export it again",
-            data.name
-        )));
-    }
+    let indices = indices(data, primitive, count, name)?;
     if matches!(mode, Mode::Points | Mode::Lines | Mode::LineLoop | Mode::LineStrip) {
         let mut strokes =
             Strokes { name: name.to_owned(), positions, colors, ..Strokes::default() };
@@ -120,6 +103,51 @@ pub(super) fn read(
         indices,
         material: 0,
     }))
+}
+
+/// What a corner wears: one entry a corner each, or none.
+struct Paint {
+    uvs: Vec<Vec2>,
+    more_uvs: Vec<Vec2>,
+    colors: Vec<Vec4>,
+}
+
+impl Paint {
+    fn read(data: &Data<'_>, primitive: &Primitive, look: &Look) -> Result<Self, Failure> {
+        let uvs = |set| {
+            let at = find(primitive, Semantic::TexCoords(set));
+            let list = at.map(|at| data.floats::<2>(at)).transpose()?;
+            Ok::<Vec<Vec2>, Failure>(list.into_iter().flatten().map(Vec2::from).collect())
+        };
+        let places = &look.places;
+        let first = uvs(places.first)?.into_iter().map(|uv| places.place(uv)).collect();
+        let colors = find(primitive, Semantic::Colors(0)).map(|at| colors(data, at)).transpose()?;
+        Ok(Self {
+            uvs: first,
+            more_uvs: places.second.map(uvs).transpose()?.unwrap_or_default(),
+            colors: colors.unwrap_or_default(),
+        })
+    }
+}
+
+/// The corners in their order; each one exists.
+fn indices(
+    data: &Data<'_>,
+    primitive: &Primitive,
+    count: usize,
+    name: &str,
+) -> Result<Vec<u32>, Failure> {
+    let indices = match primitive.indices {
+        Some(accessor) => data.integers::<1>(accessor.value())?.into_iter().map(|[i]| i).collect(),
+        None => (0..count as u32).collect::<Vec<u32>>(),
+    };
+    if let Some(index) = indices.iter().find(|index| **index as usize >= count) {
+        return Err(corrupt(format!(
+            "{}: '{name}' uses corner {index}, but has only {count}. Export it again",
+            data.name
+        )));
+    }
+    Ok(indices)
 }
 
 /// The accessor of an attribute.

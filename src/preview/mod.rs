@@ -1,6 +1,7 @@
 //! Draws pictures of scenes and images. Knows no file formats and no windows.
 //!
-//! [`scene`] is what the format readers make; an [`Artist`] turns it into [`Picture`]s: `prepare`
+//! [`scene`] is what the format readers make, `tangents` adds the directions that normal textures lie
+//! along, and an [`Artist`] turns it into [`Picture`]s: `prepare`
 //! checks and measures it, `gpu` or `cpu` draws the object, `develop` lays it over the backdrop. [`tone`], [`resize`] and [`sheet`] are the image pipeline.
 
 pub mod picture;

@@ -28,11 +28,20 @@ struct Studio {
     floor: vec4<f32>,
 }
 
+// How a texture finds its coordinates.
+struct Place {
+    // What u adds to (u, v), then what v adds.
+    turn: vec4<f32>,
+    // Added at the end; z is 1 if it starts from the second coordinates.
+    offset: vec4<f32>,
+}
+
 struct Factors {
     base_color: vec4<f32>,
     emissive: vec4<f32>,
     numbers: vec4<f32>,
     switches: vec4<f32>,
+    places: array<Place, 5>,
 }
 
 @group(0) @binding(0) var<uniform> studio: Studio;
@@ -57,6 +66,8 @@ struct VertexIn {
     @location(1) normal: vec3<f32>,
     @location(2) uv: vec2<f32>,
     @location(3) color: vec4<f32>,
+    @location(4) tangent: vec4<f32>,
+    @location(5) second_uv: vec2<f32>,
 }
 
 struct VertexOut {
@@ -67,6 +78,16 @@ struct VertexOut {
     // Read within the triangle: a pixel on an outline must not see past the texture's edge.
     @location(3) @interpolate(perspective, centroid) uv_inside: vec2<f32>,
     @location(4) @interpolate(perspective, centroid) color: vec4<f32>,
+    @location(5) tangent: vec4<f32>,
+    @location(6) second_uv: vec2<f32>,
+    @location(7) @interpolate(perspective, centroid) second_uv_inside: vec2<f32>,
+}
+
+// Texture coordinates, and how they change to the next pixel in x and y.
+struct Coordinates {
+    uv: vec2<f32>,
+    uv_x: vec2<f32>,
+    uv_y: vec2<f32>,
 }
 
 @vertex
@@ -78,6 +99,9 @@ fn vertex_main(in: VertexIn) -> VertexOut {
     out.uv = in.uv;
     out.uv_inside = in.uv;
     out.color = in.color;
+    out.tangent = in.tangent;
+    out.second_uv = in.second_uv;
+    out.second_uv_inside = in.second_uv;
     return out;
 }
 
@@ -86,17 +110,25 @@ fn fragment_main(in: VertexOut, @builtin(front_facing) front: bool) -> @location
     // Everything that needs neighbouring pixels comes before the first branch.
     let step_x = dpdx(in.position);
     let step_y = dpdy(in.position);
-    let uv_x = dpdx(in.uv);
-    let uv_y = dpdy(in.uv);
-    let uv = in.uv_inside;
-    let base = factors.base_color * in.color
-        * textureSampleGrad(base_color_texture, base_color_sampler, uv, uv_x, uv_y);
-    let rough_metal = textureSampleGrad(rough_metal_texture, rough_metal_sampler, uv, uv_x, uv_y);
-    let bend = textureSampleGrad(normal_texture, normal_sampler, uv, uv_x, uv_y);
-    let texel = bend.xyz * 2.0 - 1.0;
-    let shaded = textureSampleGrad(occlusion_texture, occlusion_sampler, uv, uv_x, uv_y).x;
+    let first = Coordinates(in.uv_inside, dpdx(in.uv), dpdy(in.uv));
+    let second = Coordinates(in.second_uv_inside, dpdx(in.second_uv), dpdy(in.second_uv));
+    let at_base = placed(0, first, second);
+    let base = factors.base_color * in.color * textureSampleGrad(
+        base_color_texture, base_color_sampler, at_base.uv, at_base.uv_x, at_base.uv_y);
+    let at_metal = placed(1, first, second);
+    let rough_metal = textureSampleGrad(
+        rough_metal_texture, rough_metal_sampler, at_metal.uv, at_metal.uv_x, at_metal.uv_y);
+    let at_bend = placed(2, first, second);
+    let bend = textureSampleGrad(
+        normal_texture, normal_sampler, at_bend.uv, at_bend.uv_x, at_bend.uv_y);
+    let texel = (bend.xyz * 2.0 - 1.0) * vec3(factors.emissive.ww, 1.0);
+    let at_shade = placed(3, first, second);
+    let shaded = textureSampleGrad(
+        occlusion_texture, occlusion_sampler, at_shade.uv, at_shade.uv_x, at_shade.uv_y).x;
     let occlusion = 1.0 + factors.switches.z * (shaded - 1.0);
-    let glow = textureSampleGrad(emissive_texture, emissive_sampler, uv, uv_x, uv_y).xyz;
+    let at_glow = placed(4, first, second);
+    let glow = textureSampleGrad(
+        emissive_texture, emissive_sampler, at_glow.uv, at_glow.uv_x, at_glow.uv_y).xyz;
 
     if base.w < factors.numbers.z {
         discard;
@@ -109,21 +141,29 @@ fn fragment_main(in: VertexOut, @builtin(front_facing) front: bool) -> @location
         return vec4(clamp(base.xyz, vec3(0.0), vec3(1.0)) * alpha, alpha);
     }
 
-    let to_eye = studio.eye.xyz - in.position;
+    // What is seen from behind is turned after it was bent: a bump is a dent from there.
+    let side = select(-1.0, 1.0, front);
+    let has_normal = dot(in.normal, in.normal) > 1e-8;
+    let bends = factors.switches.y > 0.5;
+    let along = in.tangent.xyz;
     var normal: vec3<f32>;
-    if dot(in.normal, in.normal) > 1e-8 {
-        normal = normalize(in.normal);
-        if !front {
-            normal = -normal;
-        }
+    if has_normal && bends && dot(along, along) > 1e-8 {
+        let up = cross(in.normal, along) * in.tangent.w;
+        let turned = along * texel.x + up * texel.y + in.normal * texel.z;
+        normal = unit_or(turned, normalize(in.normal)) * side;
     } else {
-        normal = unit_or(cross(step_x, step_y), vec3(0.0, 1.0, 0.0));
-        if dot(normal, to_eye) < 0.0 {
-            normal = -normal;
+        if has_normal {
+            normal = normalize(in.normal) * side;
+        } else {
+            normal = unit_or(cross(step_x, step_y), vec3(0.0, 1.0, 0.0));
+            if dot(normal, studio.eye.xyz - in.position) < 0.0 {
+                normal = -normal;
+            }
         }
-    }
-    if factors.switches.y > 0.5 {
-        normal = bent(normal, texel, step_x, step_y, uv_x, uv_y);
+        if bends {
+            let seen = texel * vec3(side, side, 1.0);
+            normal = bent(normal, seen, step_x, step_y, at_bend.uv_x, at_bend.uv_y);
+        }
     }
 
     let metallic = factors.numbers.x * rough_metal.z;
@@ -131,6 +171,23 @@ fn fragment_main(in: VertexOut, @builtin(front_facing) front: bool) -> @location
     let emissive = factors.emissive.xyz * glow;
     let light = lit(base.xyz, metallic, roughness, occlusion, emissive, normal, in.position);
     return vec4(clamp(neutral(light), vec3(0.0), vec3(1.0)) * alpha, alpha);
+}
+
+fn placed(slot: u32, first: Coordinates, second: Coordinates) -> Coordinates {
+    let place = factors.places[slot];
+    let from_second = place.offset.z > 0.5;
+    let uv = select(first.uv, second.uv, from_second);
+    let uv_x = select(first.uv_x, second.uv_x, from_second);
+    let uv_y = select(first.uv_y, second.uv_y, from_second);
+    return Coordinates(
+        turned(place, uv) + place.offset.xy,
+        turned(place, uv_x),
+        turned(place, uv_y),
+    );
+}
+
+fn turned(place: Place, along: vec2<f32>) -> vec2<f32> {
+    return place.turn.xy * along.x + place.turn.zw * along.y;
 }
 
 fn unit_or(value: vec3<f32>, otherwise: vec3<f32>) -> vec3<f32> {
@@ -158,7 +215,7 @@ fn bent(
     if longest < 1e-30 {
         return normal;
     }
-    let scale = factors.emissive.w * inverseSqrt(longest);
+    let scale = inverseSqrt(longest);
     let turned = along_u * (scale * texel.x) - along_v * (scale * texel.y) + normal * texel.z;
     return unit_or(turned, normal);
 }

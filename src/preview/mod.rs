@@ -1,11 +1,15 @@
 //! Draws pictures of scenes and images. Knows no file formats and no windows.
 //!
-//! [`scene`] is what the format readers make; an [`Artist`] turns it into [`Picture`]s: `prepare`
-//! checks and measures it, `gpu` or `cpu` draws the object, `develop` lays it over the backdrop. [`tone`], [`resize`] and [`sheet`]
-//! are the image pipeline, [`look`] and [`compare`] what an artist asks of a picture.
+//! [`scene`] is what the format readers make, `tangents` adds the directions that normal textures lie
+//! along, and an [`Artist`] turns it into [`Picture`]s: `prepare` checks and measures it, `gpu` or
+//! `cpu` draws the object, `develop` lays it over the backdrop. [`tone`], [`resize`] and [`sheet`] are
+//! the image pipeline, [`look`] and [`compare`] what an artist asks of a picture.
 
 pub mod picture;
+mod mapping;
 pub mod scene;
+mod mikktspace;
+mod tangents;
 pub mod camera;
 pub mod artist;
 pub mod tone;
@@ -48,4 +52,5 @@ pub use png::{PngError, read_png, write_png};
 pub use resize::fit;
 pub use scene::Scene;
 pub use sheet::{Cell, contact_sheet, evenly_chosen};
+pub use tangents::{TANGENT_TRIANGLES, give_tangents};
 pub use tone::{Grade, auto_exposure, tone_map};

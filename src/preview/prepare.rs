@@ -1,10 +1,10 @@
 //! Brings a scene into the form that both renderers draw: only sound triangles, the bounding sphere
 //! at radius 1 around the origin, textures with mip levels, blended triangles apart.
 
-use super::scene::{AlphaMode, Material, Part, Scene};
+use super::scene::{AlphaMode, Mapping, Material, Part, Scene, UvSet};
 use super::texels::{Role, Texels};
 use bytemuck::{Pod, Zeroable};
-use glam::{DVec3, Vec3, Vec4};
+use glam::{DVec3, Vec2, Vec3, Vec4};
 use std::collections::HashMap;
 
 /// Largest texture edge that is kept, in pixels.
@@ -21,6 +21,9 @@ pub(crate) struct Vertex {
     pub(crate) normal: [f32; 3],
     pub(crate) uv: [f32; 2],
     pub(crate) color: [f32; 4],
+    /// Zero where there is none: then directions are found by the picture.
+    pub(crate) tangent: [f32; 4],
+    pub(crate) second_uv: [f32; 2],
 }
 
 /// Triangles that share one material.
@@ -29,6 +32,16 @@ pub(crate) struct Group {
     pub(crate) vertices: Vec<Vertex>,
     pub(crate) indices: Vec<u32>,
     pub(crate) surface: usize,
+}
+
+/// How a texture finds its coordinates. Laid out for WGSL.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+pub(crate) struct Place {
+    /// What u adds to (u, v), then what v adds.
+    pub(crate) turn: Vec4,
+    /// Added at the end; z is 1 if it starts from the second coordinates.
+    pub(crate) offset: Vec4,
 }
 
 /// The numbers of a material. Laid out for WGSL.
@@ -42,6 +55,15 @@ pub(crate) struct Factors {
     pub(crate) numbers: Vec4,
     /// 1 if blended, 1 if there is a normal texture, strength of the occlusion; the rest is unused.
     pub(crate) switches: Vec4,
+    /// By slot.
+    pub(crate) places: [Place; SLOTS],
+}
+
+/// Whether a surface's textures all lie at the first coordinates as they are, which is quicker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    Plain,
+    Placed,
 }
 
 /// A material ready to draw.
@@ -50,6 +72,7 @@ pub(crate) struct Surface {
     pub(crate) factors: Factors,
     /// Indices into [`Drawable::textures`] by slot.
     pub(crate) textures: [Option<usize>; SLOTS],
+    pub(crate) layout: Layout,
     pub(crate) double_sided: bool,
     pub(crate) blended: bool,
     pub(crate) masked: bool,
@@ -179,13 +202,20 @@ fn sound_group(part: &Part, sphere: &Sphere) -> (Group, usize) {
 fn vertex(part: &Part, at: usize, sphere: &Sphere) -> Vertex {
     let position = part.positions.get(at).map_or(Vec3::ZERO, |point| sphere.place(*point));
     let normal = part.normals.get(at).map_or(Vec3::ZERO, |normal| normal.normalize_or_zero());
-    let uv = part.uvs.get(at).copied().filter(|uv| uv.is_finite()).unwrap_or_default();
+    let uv = |list: &[Vec2]| list.get(at).copied().filter(|uv| uv.is_finite()).unwrap_or_default();
+    let tangent = part.tangents.get(at).map_or(Vec4::ZERO, |tangent| {
+        let along = tangent.truncate().normalize_or_zero();
+        let sign = if tangent.w < 0.0 { -1.0 } else { 1.0 };
+        along.extend(if along == Vec3::ZERO { 0.0 } else { sign })
+    });
     let color = part.colors.get(at).copied().filter(|color| color.is_finite()).unwrap_or(Vec4::ONE);
     Vertex {
         position: position.into(),
         normal: normal.into(),
-        uv: uv.into(),
+        uv: uv(&part.uvs).into(),
         color: color.max(Vec4::ZERO).into(),
+        tangent: tangent.into(),
+        second_uv: uv(&part.more_uvs).into(),
     }
 }
 
@@ -239,6 +269,14 @@ impl<'a> SurfaceMaker<'a> {
         let base_color =
             if material.base_color.is_finite() { material.base_color } else { Vec4::ONE };
         let emissive = if material.emissive.is_finite() { material.emissive } else { Vec3::ZERO };
+        let mappings = &material.mappings;
+        let mappings = [
+            mappings.base_color,
+            mappings.metallic_roughness,
+            mappings.normal,
+            mappings.occlusion,
+            mappings.emissive,
+        ];
         let factors = Factors {
             base_color: base_color.max(Vec4::ZERO),
             emissive: emissive.max(Vec3::ZERO).extend(finite(material.normal_scale, 1.0)),
@@ -254,8 +292,14 @@ impl<'a> SurfaceMaker<'a> {
                 finite(material.occlusion_strength, 1.0).clamp(0.0, 1.0),
                 0.0,
             ),
+            places: mappings.map(|mapping| place(&mapping)),
         };
-        Surface { factors, textures, double_sided: material.double_sided, blended, masked }
+        let placed = textures
+            .iter()
+            .zip(mappings)
+            .any(|(texture, mapping)| texture.is_some() && mapping != Mapping::default());
+        let layout = if placed { Layout::Placed } else { Layout::Plain };
+        Surface { factors, textures, layout, double_sided: material.double_sided, blended, masked }
     }
 
     fn texture(&mut self, index: Option<usize>, role: Role) -> Option<usize> {
@@ -275,6 +319,16 @@ impl<'a> SurfaceMaker<'a> {
         };
         self.prepared.insert((index, role), prepared);
         prepared
+    }
+}
+
+fn place(mapping: &Mapping) -> Place {
+    let second = f32::from(u8::from(mapping.uv_set == UvSet::Second));
+    let (turn, offset) = (mapping.turn(), mapping.offset);
+    if turn.is_finite() && offset.is_finite() {
+        Place { turn, offset: Vec4::new(offset.x, offset.y, second, 0.0) }
+    } else {
+        Place { turn: Vec4::new(1.0, 0.0, 0.0, 1.0), offset: Vec4::Z * second }
     }
 }
 

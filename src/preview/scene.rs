@@ -2,6 +2,7 @@
 //!
 //! Right-handed, +Y up, metres, as glTF 2.0 says. Readers flip what differs.
 
+pub use super::mapping::{Mapping, Mappings, UvSet};
 use glam::{Vec2, Vec3, Vec4};
 
 /// Everything that is drawn.
@@ -26,6 +27,11 @@ pub struct Part {
     pub normals: Vec<Vec3>,
     /// Texture coordinates, origin top left; empty where there are none.
     pub uvs: Vec<Vec2>,
+    /// A second set of them, for textures that say so; empty where there is none.
+    pub more_uvs: Vec<Vec2>,
+    /// Unit vectors along growing u of the normal texture, w is 1 or −1: the direction up in the
+    /// texture is w · normal × tangent (glTF 2.0 §3.7.2.1). Empty where there are none.
+    pub tangents: Vec<Vec4>,
     /// Linear vertex colours; empty where there are none.
     pub colors: Vec<Vec4>,
     /// Three indices a triangle, counter-clockwise seen from the front (mirrored nodes are
@@ -62,6 +68,8 @@ pub struct Material {
     pub emissive: Vec3,
     /// sRGB texture of the emitted light.
     pub emissive_texture: Option<usize>,
+    /// Where each of its textures lies.
+    pub mappings: Mappings,
     /// How alpha is used.
     pub alpha: AlphaMode,
     /// Both sides are seen.
@@ -129,10 +137,27 @@ impl Default for Material {
             occlusion_strength: 1.0,
             emissive: Vec3::ZERO,
             emissive_texture: None,
+            mappings: Mappings::default(),
             alpha: AlphaMode::Opaque,
             double_sided: true,
             unlit: false,
         }
+    }
+}
+
+impl Part {
+    /// Adds a vertex like the one at `at`. Tangents are left to the caller.
+    pub(super) fn repeat(&mut self, at: usize) {
+        fn again<T: Copy>(list: &mut Vec<T>, at: usize) {
+            if let Some(value) = list.get(at).copied() {
+                list.push(value);
+            }
+        }
+        again(&mut self.positions, at);
+        again(&mut self.normals, at);
+        again(&mut self.uvs, at);
+        again(&mut self.more_uvs, at);
+        again(&mut self.colors, at);
     }
 }
 

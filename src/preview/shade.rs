@@ -1,7 +1,7 @@
 //! The light on one point of a surface. `shaders/studio.wgsl` says the same for the GPU: change
 //! both together (a test compares the pictures).
 
-use super::prepare::{SLOTS, Surface};
+use super::prepare::{Layout, SLOTS, Surface};
 use super::shadow::ShadowMap;
 use super::studio::Studio;
 use super::texels::Texels;
@@ -23,8 +23,13 @@ pub(crate) struct Point {
     pub(crate) normal: Vec3,
     pub(crate) color: Vec4,
     pub(crate) uv: Vec2,
+    /// Zero where the surface has no normal texture, or the part no tangents.
+    pub(crate) tangent: Vec4,
+    /// Zero where no texture lies elsewhere than at the first coordinates.
+    pub(crate) second_uv: Vec2,
     pub(crate) position_steps: [Vec3; 2],
     pub(crate) uv_steps: [Vec2; 2],
+    pub(crate) second_uv_steps: [Vec2; 2],
     pub(crate) front: bool,
 }
 
@@ -78,33 +83,62 @@ fn lookup(around: Surroundings<'_>, surface: &Surface, slot: usize, point: &Poin
     debug_assert!(slot < SLOTS);
     let texture = surface.textures.get(slot).copied().flatten();
     texture.and_then(|index| around.textures.get(index)).map_or(Vec4::ONE, |texels| {
-        texels.sample(point.uv.to_array(), point.uv_steps.map(|step| step.to_array()))
+        let (uv, steps) = coordinates(surface, slot, point);
+        texels.sample(uv.to_array(), steps.map(|step| step.to_array()))
     })
+}
+
+/// Where the texture of a slot is read, and how that changes to the next pixel.
+fn coordinates(surface: &Surface, slot: usize, point: &Point) -> (Vec2, [Vec2; 2]) {
+    let place = surface.factors.places.get(slot).filter(|_| surface.layout == Layout::Placed);
+    let Some(place) = place else { return (point.uv, point.uv_steps) };
+    let (uv, steps) = if place.offset.z > 0.5 {
+        (point.second_uv, point.second_uv_steps)
+    } else {
+        (point.uv, point.uv_steps)
+    };
+    let turned = |along: Vec2| place.turn.xy() * along.x + place.turn.zw() * along.y;
+    (turned(uv) + place.offset.xy(), steps.map(turned))
 }
 
 /// The normal that is lit: unit length, towards the side that is seen, bent by the normal texture.
 pub(crate) fn shading_normal(around: Surroundings<'_>, surface: &Surface, point: &Point) -> Vec3 {
-    let view = around.studio.eye.xyz() - point.position;
-    let [step_x, step_y] = point.position_steps;
-    let mut normal = if point.normal.length_squared() > 1e-8 {
-        let normal = point.normal.normalize();
-        if point.front { normal } else { -normal }
+    let has_normal = point.normal.length_squared() > 1e-8;
+    let bends = surface.factors.switches.y > 0.5;
+    let texel = || {
+        let texel = lookup(around, surface, 2, point).xyz() * 2.0 - 1.0;
+        let scale = surface.factors.emissive.w;
+        Vec3::new(texel.x * scale, texel.y * scale, texel.z)
+    };
+    // What is seen from behind is turned after it was bent: a bump is a dent from there.
+    let side = if point.front { 1.0 } else { -1.0 };
+    let along = point.tangent.xyz();
+    if has_normal && bends && along.length_squared() > 1e-8 {
+        let up = point.normal.cross(along) * point.tangent.w;
+        let texel = texel();
+        let turned = along * texel.x + up * texel.y + point.normal * texel.z;
+        return turned.try_normalize().unwrap_or_else(|| point.normal.normalize()) * side;
+    }
+    let normal = if has_normal {
+        point.normal.normalize() * side
     } else {
+        let view = around.studio.eye.xyz() - point.position;
+        let [step_x, step_y] = point.position_steps;
         let face = step_x.cross(step_y).normalize_or(Vec3::Y);
         if face.dot(view) < 0.0 { -face } else { face }
     };
-    if surface.factors.switches.y > 0.5 {
-        let texel = lookup(around, surface, 2, point).xyz() * 2.0 - 1.0;
-        normal = bent(normal, texel, surface.factors.emissive.w, point);
+    if !bends {
+        return normal;
     }
-    normal
+    let (_, uv_steps) = coordinates(surface, 2, point);
+    bent(normal, texel() * Vec3::new(side, side, 1.0), point.position_steps, uv_steps)
 }
 
 /// Turns the normal as the normal texture says: x along growing u, y against growing v (up in the
 /// image), found from how position and coordinates change over the picture.
-fn bent(normal: Vec3, texel: Vec3, scale: f32, point: &Point) -> Vec3 {
-    let [step_x, step_y] = point.position_steps;
-    let [uv_x, uv_y] = point.uv_steps;
+fn bent(normal: Vec3, texel: Vec3, position_steps: [Vec3; 2], uv_steps: [Vec2; 2]) -> Vec3 {
+    let [step_x, step_y] = position_steps;
+    let [uv_x, uv_y] = uv_steps;
     let across_x = step_y.cross(normal);
     let across_y = normal.cross(step_x);
     let side = if step_x.cross(step_y).dot(normal) < 0.0 { -1.0 } else { 1.0 };
@@ -115,8 +149,7 @@ fn bent(normal: Vec3, texel: Vec3, scale: f32, point: &Point) -> Vec3 {
         return normal;
     }
     let shrink = longest.sqrt().recip();
-    let turned = along_u * (shrink * texel.x * scale) - along_v * (shrink * texel.y * scale)
-        + normal * texel.z;
+    let turned = along_u * (shrink * texel.x) - along_v * (shrink * texel.y) + normal * texel.z;
     turned.normalize_or(normal)
 }
 

@@ -117,8 +117,15 @@ mod same {
             samples::ball(Vec3::ZERO, 1.0, 0),
             samples::material([1.0, 0.8, 0.4], 1.0, 0.3),
         );
+        let along = {
+            let mut scene = samples::still_life();
+            assert!(give_tangents(&mut scene, 1_000_000).is_empty());
+            assert_eq!(scene.parts.iter().filter(|part| !part.tangents.is_empty()).count(), 1);
+            scene
+        };
         for (name, scene) in [
             ("life", samples::still_life()),
+            ("life with tangents", along),
             ("donut", samples::donut()),
             ("mirrored", mirrored),
             ("ball", ball),

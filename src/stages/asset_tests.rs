@@ -145,6 +145,10 @@ fn sample_meshes_become_scenes() {
         let out = &bench.request.output_dir;
         let scene = load_scene(&out.join("scene.glb"), out, &Quiet).expect("reads back");
         assert_eq!(metadata["facts"]["triangles"], scene.scene.triangles());
+        for part in &scene.scene.parts {
+            let bumpy = scene.scene.materials[part.material].normal_texture.is_some();
+            assert_eq!(part.tangents.is_empty(), !bumpy, "{}", part.name);
+        }
         assert_eq!(metadata["references"].as_array().map(Vec::len), Some(files.len() - 1));
     }
 }

@@ -1,7 +1,7 @@
 //! A look at one file without a farm: its picture, and what is known of it and of how it was drawn.
 
 use super::assemble::programs::Programs;
-use super::formats::{asset_facts, load_scene, sniff_file};
+use super::formats::{asset_facts, load_scene, sniff_file, with_tangents};
 use super::view::{View, ViewRecord, ViewWish};
 use super::{Reporter, clip};
 use crate::clock::Stopwatch;
@@ -101,7 +101,8 @@ pub fn glance_as(
 
 fn mesh(path: &Path, size_px: u32, on: DrawOn) -> Result<Glance, Failure> {
     let watch = Stopwatch::start();
-    let loaded = load_scene(path, path.parent().unwrap_or(Path::new(".")), &Quiet)?;
+    let mut loaded = load_scene(path, path.parent().unwrap_or(Path::new(".")), &Quiet)?;
+    let mut notes = with_tangents(&mut loaded);
     let read = milliseconds(&watch);
     let failed = |error: crate::preview::DrawError| Failure::new(error.reason(), error.to_string());
     let watch = Stopwatch::start();
@@ -111,6 +112,7 @@ fn mesh(path: &Path, size_px: u32, on: DrawOn) -> Result<Glance, Failure> {
     let watch = Stopwatch::start();
     let picture = artist.draw(&view).map_err(failed)?;
     let draw = milliseconds(&watch);
+    notes.extend(artist.notes());
     let camera = &view.camera;
     let (around, above) = (camera.azimuth.to_degrees(), camera.elevation.to_degrees());
     let record = Record {
@@ -123,7 +125,7 @@ fn mesh(path: &Path, size_px: u32, on: DrawOn) -> Result<Glance, Failure> {
         timings_ms: Timings { read, prepare, draw },
         facts: loaded.facts,
         warnings: loaded.warnings,
-        notes: artist.notes(),
+        notes,
     };
     Ok(Glance { picture, record })
 }

@@ -1,7 +1,9 @@
 //! Transform: brings foreign formats to the farm's own.
 
 use super::failure::{failure_from_io, png_failure};
-use super::formats::{Format, load_asset, load_scene, sniff_file, write_exr, write_glb};
+use super::formats::{
+    Format, load_asset, load_scene, sniff_file, with_tangents, write_exr, write_glb,
+};
 use super::source::{Source, write_json};
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
 use crate::model::{AssetKind, Reason, limits};
@@ -69,7 +71,10 @@ fn output(files: Vec<Produced>, warnings: Vec<Warning>) -> StageOutput {
 }
 
 fn mesh(source: &Source<'_>, out: &Path, reporter: &dyn Reporter) -> Result<StageOutput, Failure> {
-    let loaded = load_scene(&source.main, &source.root, reporter)?;
+    let mut loaded = load_scene(&source.main, &source.root, reporter)?;
+    for note in with_tangents(&mut loaded) {
+        reporter.log(&note);
+    }
     let path = out.join(SCENE_FILE);
     write_glb(&loaded.scene, &path)
         .map_err(|error| failure_from_io(&error, "the scene could not be written", &path))?;

@@ -3,7 +3,7 @@
 use super::Frame;
 use super::cover::{Cover, SAMPLE_AT, SUBPIXELS};
 use crate::preview::pass::Place;
-use crate::preview::prepare::{Surface, Vertex};
+use crate::preview::prepare::{Layout, Surface, Vertex};
 use crate::preview::shade::Point;
 use glam::{Vec2, Vec3, Vec4};
 
@@ -34,18 +34,31 @@ impl<'a> Face<'a> {
         let weights_y = self.cover.weights(x, y + pixel);
         let position = self.position(weights);
         let uv = self.uv(weights);
-        Point {
+        let mut point = Point {
             position,
             normal: self.normal(weights),
             color: self.color(weights),
             uv,
+            tangent: Vec4::ZERO,
+            second_uv: Vec2::ZERO,
             position_steps: [
                 self.position(weights_x) - position,
                 self.position(weights_y) - position,
             ],
             uv_steps: [self.uv(weights_x) - uv, self.uv(weights_y) - uv],
+            second_uv_steps: [Vec2::ZERO; 2],
             front: self.cover.front,
+        };
+        // Few surfaces want these.
+        if self.surface.factors.switches.y > 0.5 {
+            point.tangent = self.tangent(weights);
         }
+        if self.surface.layout == Layout::Placed {
+            let uv = self.second_uv(weights);
+            point.second_uv = uv;
+            point.second_uv_steps = [weights_x, weights_y].map(|at| self.second_uv(at) - uv);
+        }
+        point
     }
 
     /// Where that point lies in the triangle.
@@ -68,6 +81,16 @@ impl<'a> Face<'a> {
 
     fn uv(&self, [a, b, c]: [f32; 3]) -> Vec2 {
         let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec2::from(vertex.uv));
+        at_a * a + at_b * b + at_c * c
+    }
+
+    fn second_uv(&self, [a, b, c]: [f32; 3]) -> Vec2 {
+        let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec2::from(vertex.second_uv));
+        at_a * a + at_b * b + at_c * c
+    }
+
+    fn tangent(&self, [a, b, c]: [f32; 3]) -> Vec4 {
+        let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec4::from(vertex.tangent));
         at_a * a + at_b * b + at_c * c
     }
 

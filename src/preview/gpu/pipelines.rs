@@ -143,8 +143,10 @@ fn pipeline(
     blended: bool,
     double_sided: bool,
 ) -> wgpu::RenderPipeline {
-    let attributes =
-        wgpu::vertex_attr_array![0 => Float32x3, 1 => Float32x3, 2 => Float32x2, 3 => Float32x4];
+    let attributes = wgpu::vertex_attr_array![
+        0 => Float32x3, 1 => Float32x3, 2 => Float32x2, 3 => Float32x4, 4 => Float32x4,
+        5 => Float32x2,
+    ];
     let target = wgpu::ColorTargetState {
         format: COLOR,
         blend: blended.then_some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),

@@ -2,8 +2,8 @@
 
 use super::image_writer::png_bytes;
 use crate::preview::Scene;
-use crate::preview::scene::{AlphaMode, Material, Part, Texture, Wrap};
-use glam::Vec3;
+use crate::preview::scene::{AlphaMode, Mapping, Material, Part, Texture, UvSet, Wrap};
+use glam::{Vec2, Vec3, Vec4};
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -125,7 +125,14 @@ impl Glb {
         let count = part.positions.len();
         let same = |length: usize| length == 0 || length == count;
         let wild = part.indices.iter().any(|index| *index as usize >= count);
-        if wild || !same(part.normals.len()) || !same(part.uvs.len()) || !same(part.colors.len()) {
+        let lengths = [
+            part.normals.len(),
+            part.tangents.len(),
+            part.uvs.len(),
+            part.more_uvs.len(),
+            part.colors.len(),
+        ];
+        if wild || !lengths.into_iter().all(same) {
             let message = format!("the lists of part '{}' do not fit each other", part.name);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
@@ -140,11 +147,15 @@ impl Glb {
         }
         attributes.insert("POSITION".to_owned(), accessor.into());
         let normals: Vec<f32> = part.normals.iter().flat_map(Vec3::to_array).collect();
-        let uvs: Vec<f32> = part.uvs.iter().flat_map(glam::Vec2::to_array).collect();
-        let colors: Vec<f32> = part.colors.iter().flat_map(glam::Vec4::to_array).collect();
+        let tangents: Vec<f32> = part.tangents.iter().flat_map(Vec4::to_array).collect();
+        let uvs: Vec<f32> = part.uvs.iter().flat_map(Vec2::to_array).collect();
+        let more_uvs: Vec<f32> = part.more_uvs.iter().flat_map(Vec2::to_array).collect();
+        let colors: Vec<f32> = part.colors.iter().flat_map(Vec4::to_array).collect();
         for (name, values, width, kind) in [
             ("NORMAL", normals, 3, "VEC3"),
+            ("TANGENT", tangents, 4, "VEC4"),
             ("TEXCOORD_0", uvs, 2, "VEC2"),
+            ("TEXCOORD_1", more_uvs, 2, "VEC2"),
             ("COLOR_0", colors, 4, "VEC4"),
         ] {
             if !values.is_empty() {
@@ -195,8 +206,37 @@ impl Glb {
     }
 }
 
+/// A use of a texture with its mapping, and what its slot says beside.
+fn texture_json(
+    texture: Option<usize>,
+    mapping: &Mapping,
+    beside: Option<(&str, f32)>,
+    used: &mut Vec<&str>,
+) -> Option<Value> {
+    const TRANSFORM: &str = "KHR_texture_transform";
+    let mut all = Map::new();
+    all.insert("index".to_owned(), texture?.into());
+    if mapping.uv_set == UvSet::Second {
+        all.insert("texCoord".to_owned(), 1.into());
+    }
+    if let Some((name, value)) = beside {
+        all.insert(name.to_owned(), json!(value));
+    }
+    if !mapping.is_plain() {
+        let transform = json!({
+            "offset": mapping.offset.to_array(),
+            "rotation": mapping.rotation,
+            "scale": mapping.scale.to_array(),
+        });
+        all.insert("extensions".to_owned(), json!({ TRANSFORM: transform }));
+        if !used.contains(&TRANSFORM) {
+            used.push(TRANSFORM);
+        }
+    }
+    Some(Value::Object(all))
+}
+
 fn material_json(material: &Material, used: &mut Vec<&str>) -> Value {
-    let texture = |index: Option<usize>| index.map(|index| json!({ "index": index }));
     let mut pbr = Map::new();
     pbr.insert("baseColorFactor".to_owned(), json!(material.base_color.to_array()));
     pbr.insert("metallicFactor".to_owned(), json!(material.metallic));
@@ -207,23 +247,22 @@ fn material_json(material: &Material, used: &mut Vec<&str>) -> Value {
             map.insert(key.to_owned(), value);
         }
     };
-    put(&mut pbr, "baseColorTexture", texture(material.base_color_texture));
-    put(&mut pbr, "metallicRoughnessTexture", texture(material.metallic_roughness_texture));
+    let maps = &material.mappings;
+    let base = texture_json(material.base_color_texture, &maps.base_color, None, used);
+    put(&mut pbr, "baseColorTexture", base);
+    let rough = material.metallic_roughness_texture;
+    let rough = texture_json(rough, &maps.metallic_roughness, None, used);
+    put(&mut pbr, "metallicRoughnessTexture", rough);
     put(&mut all, "name", Some(json!(material.name)));
     put(&mut all, "pbrMetallicRoughness", Some(Value::Object(pbr)));
-    let normal = material.normal_texture;
-    put(
-        &mut all,
-        "normalTexture",
-        normal.map(|index| json!({ "index": index, "scale": material.normal_scale })),
-    );
-    let shade = material.occlusion_texture;
-    put(
-        &mut all,
-        "occlusionTexture",
-        shade.map(|index| json!({ "index": index, "strength": material.occlusion_strength })),
-    );
-    put(&mut all, "emissiveTexture", texture(material.emissive_texture));
+    let scale = Some(("scale", material.normal_scale));
+    let normal = texture_json(material.normal_texture, &maps.normal, scale, used);
+    put(&mut all, "normalTexture", normal);
+    let strength = Some(("strength", material.occlusion_strength));
+    let shade = texture_json(material.occlusion_texture, &maps.occlusion, strength, used);
+    put(&mut all, "occlusionTexture", shade);
+    let glow = texture_json(material.emissive_texture, &maps.emissive, None, used);
+    put(&mut all, "emissiveTexture", glow);
     let strength = material.emissive.max_element().max(1.0);
     let emissive = material.emissive / strength;
     put(&mut all, "emissiveFactor", (emissive != Vec3::ZERO).then(|| json!(emissive.to_array())));

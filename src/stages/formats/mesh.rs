@@ -62,6 +62,8 @@ pub(super) struct Mended {
     pub dropped: usize,
     /// Normals that were zero or not finite.
     pub normals: usize,
+    /// Tangents without a direction or a side; then all of their part are left out.
+    pub tangents: usize,
     /// Texture coordinates that were not finite.
     pub uvs: usize,
     /// Vertex colours that were not finite.
@@ -72,6 +74,7 @@ impl Mended {
     pub(super) fn add(&mut self, other: Self) {
         self.dropped += other.dropped;
         self.normals += other.normals;
+        self.tangents += other.tangents;
         self.uvs += other.uvs;
         self.colors += other.colors;
     }
@@ -87,21 +90,15 @@ impl Mended {
                 ),
             ));
         }
-        if self.normals > 0 {
-            warnings.push(warning(
-                Reason::InputCorrupt,
-                format!("{name}: {} normals have no direction and were made anew", self.normals),
-            ));
-        }
         for (count, what, now) in [
-            (self.uvs, "texture coordinates", "count as 0"),
-            (self.colors, "vertex colours", "count as white"),
+            (self.normals, "normals", "have no direction and were made anew"),
+            (self.tangents, "tangents", "have no direction, so those of their parts are made anew"),
+            (self.uvs, "texture coordinates", "are not finite numbers and count as 0"),
+            (self.colors, "vertex colours", "are not finite numbers and count as white"),
         ] {
             if count > 0 {
-                warnings.push(warning(
-                    Reason::InputCorrupt,
-                    format!("{name}: {count} {what} are not finite numbers and {now}"),
-                ));
+                warnings
+                    .push(warning(Reason::InputCorrupt, format!("{name}: {count} {what} {now}")));
             }
         }
         warnings
@@ -119,7 +116,8 @@ pub(super) fn complete(part: &mut Part, name: &str) -> Result<Mended, Failure> {
         )));
     }
     let mut mended = Mended { dropped: drop_infinite(part), ..Mended::default() };
-    for uv in part.uvs.iter_mut().filter(|uv| !uv.is_finite()) {
+    let uvs = part.uvs.iter_mut().chain(&mut part.more_uvs);
+    for uv in uvs.filter(|uv| !uv.is_finite()) {
         *uv = Vec2::ZERO;
         mended.uvs += 1;
     }
@@ -131,6 +129,7 @@ pub(super) fn complete(part: &mut Part, name: &str) -> Result<Mended, Failure> {
         flatten(part);
     } else {
         mended.normals = mend_normals(part);
+        mended.tangents = mend_tangents(part);
     }
     Ok(mended)
 }
@@ -162,7 +161,10 @@ fn picked<T: Copy>(list: &[T], indices: &[u32]) -> Vec<T> {
 fn flatten(part: &mut Part) {
     part.positions = picked(&part.positions, &part.indices);
     part.uvs = picked(&part.uvs, &part.indices);
+    part.more_uvs = picked(&part.more_uvs, &part.indices);
     part.colors = picked(&part.colors, &part.indices);
+    // They belong to the normals that the file does not have.
+    part.tangents = Vec::new();
     part.normals = part
         .positions
         .chunks_exact(3)
@@ -196,6 +198,22 @@ fn mend_normals(part: &mut Part) -> usize {
     for (index, normal) in part.normals.iter_mut().enumerate() {
         let other = || made.get(index).and_then(|made| made.try_normalize()).unwrap_or(Vec3::Y);
         *normal = unit(*normal).unwrap_or_else(other);
+    }
+    bad
+}
+
+/// Brings tangents to unit length; where one is unusable all of them go.
+fn mend_tangents(part: &mut Part) -> usize {
+    let sound = |tangent: Vec4| {
+        let along = tangent.truncate().try_normalize().filter(|_| tangent.is_finite())?;
+        (tangent.w != 0.0).then(|| along.extend(tangent.w.signum()))
+    };
+    let bad = part.tangents.iter().filter(|tangent| sound(**tangent).is_none()).count();
+    if bad > 0 {
+        part.tangents = Vec::new();
+    }
+    for tangent in &mut part.tangents {
+        *tangent = sound(*tangent).unwrap_or(*tangent);
     }
     bad
 }
@@ -246,6 +264,29 @@ mod tests {
         assert_eq!(mended.dropped, 1);
         assert_eq!(part.normals, [Vec3::Z; 3]);
         assert_eq!(part.indices, [0, 1, 2]);
+    }
+
+    #[test]
+    fn one_unusable_tangent_takes_all_of_its_part_away() {
+        let good = Vec4::new(3.0, 0.0, 0.0, -0.5);
+        for (bad, mended) in [
+            (Vec4::ZERO, 1),
+            (Vec4::NAN, 1),
+            (Vec4::X, 1),
+            (Vec4::new(0.0, 1.0, 0.0, f32::INFINITY), 1),
+            (good, 0),
+        ] {
+            let mut part = triangle();
+            part.normals = vec![Vec3::Z; 4];
+            part.tangents = vec![good, good, good, bad];
+            assert_eq!(complete(&mut part, "x").map(|mended| mended.tangents), Ok(mended), "{bad}");
+            let kept = if mended > 0 { vec![] } else { vec![Vec4::new(1.0, 0.0, 0.0, -1.0); 4] };
+            assert_eq!(part.tangents, kept);
+        }
+        let mut flat = triangle();
+        flat.tangents = vec![good; 4];
+        assert_eq!(complete(&mut flat, "x").map(|mended| mended.tangents), Ok(0));
+        assert!(flat.tangents.is_empty(), "they belong to normals that are not there");
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub use sniff::{Format, sniff_file};
 
 use super::Reporter;
 use crate::model::Reason;
-use crate::preview::Scene;
+use crate::preview::{Scene, give_tangents};
 use crate::protocol::work::{Failure, Warning};
 use std::fs::File;
 use std::io::Read;
@@ -150,6 +150,12 @@ pub fn load_scene_at(
         };
         mesh::finished(loaded, &name)
     })
+}
+
+/// Makes the tangents that normal textures of a scene lie along, where the file has none. Gives a
+/// note for each part that has too many triangles for it.
+pub fn with_tangents(loaded: &mut LoadedScene) -> Vec<String> {
+    give_tangents(&mut loaded.scene, bounds::CORNERS)
 }
 
 /// Runs a decoder; a panic in it becomes `input.corrupt` (a second net: ours should not panic).

@@ -1,7 +1,7 @@
 //! Readers on good and bad files.
 
 use super::*;
-use crate::preview::scene::{AlphaMode, Material, Part, Texture, Wrap};
+use crate::preview::scene::{AlphaMode, Mapping, Mappings, Material, Part, Texture, UvSet, Wrap};
 use crate::preview::{DecodedImage, LinearImage, Picture};
 use glam::{Vec2, Vec3, Vec4};
 use std::fs;
@@ -53,6 +53,16 @@ pub(super) fn rich_scene() -> Scene {
         occlusion_strength: 0.5,
         emissive: Vec3::new(4.0, 1.0, 0.0),
         emissive_texture: Some(0),
+        mappings: Mappings {
+            normal: Mapping { uv_set: UvSet::Second, ..Mapping::default() },
+            emissive: Mapping {
+                uv_set: UvSet::Second,
+                offset: Vec2::new(0.25, -1.0),
+                rotation: 0.5,
+                scale: Vec2::new(2.0, -3.0),
+            },
+            ..Mappings::default()
+        },
         alpha: AlphaMode::Mask { cutoff: 0.25 },
         unlit: true,
         ..Material::default()
@@ -62,6 +72,8 @@ pub(super) fn rich_scene() -> Scene {
         positions: vec![Vec3::ZERO, Vec3::X, Vec3::Y],
         normals: vec![Vec3::Z; 3],
         uvs: vec![Vec2::ZERO, Vec2::X, Vec2::Y],
+        more_uvs: vec![Vec2::ONE, Vec2::X, Vec2::new(0.5, -4.0)],
+        tangents: vec![Vec4::new(0.0, 1.0, 0.0, -1.0), Vec4::X + Vec4::W, -Vec4::X - Vec4::W],
         colors: vec![Vec4::ONE, Vec4::splat(0.5), Vec4::W],
         indices: vec![0, 1, 2],
         material: 0,
@@ -82,6 +94,7 @@ fn a_written_scene_reads_back_the_same() {
     };
     assert_eq!(read.positions, written.positions);
     assert_eq!((&read.normals, &read.uvs), (&written.normals, &written.uvs));
+    assert_eq!((&read.more_uvs, &read.tangents), (&written.more_uvs, &written.tangents));
     assert_eq!((&read.colors, &read.indices), (&written.colors, &written.indices));
     let [texture] = loaded.scene.textures.as_slice() else { panic!("one texture") };
     assert_eq!(texture.rgba, [255, 0, 0, 255, 0, 255, 0, 128]);

@@ -165,6 +165,7 @@ impl Shape {
             colors: Vec::new(),
             indices: self.indices,
             material,
+            ..Part::default()
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::tests::{Doc, FLOAT, floats};
 use crate::model::Reason;
-use crate::preview::scene::AlphaMode;
+use crate::preview::scene::{AlphaMode, Mapping, UvSet};
 use crate::stages::formats::image_writer::png_bytes;
 use glam::{Vec2, Vec3, Vec4};
 use serde_json::{Value, json};
@@ -36,17 +36,52 @@ fn texture_transforms_move_the_coordinates() {
 }
 
 #[test]
-fn a_texture_at_other_coordinates_is_left_out_with_a_warning() {
+fn each_texture_keeps_its_own_coordinates() {
     let base = json!({ "baseColorTexture": { "index": 0 } });
-    let moved = json!({ "KHR_texture_transform": { "scale": [2, 2] } });
-    for other in [json!({ "index": 0, "texCoord": 1 }), json!({ "index": 0, "extensions": moved })]
-    {
-        let doc = painted(&json!({ "pbrMetallicRoughness": base, "occlusionTexture": other }));
+    let moved = json!({ "KHR_texture_transform": { "scale": [2, 3], "texCoord": 2 } });
+    let cases = [
+        (json!({ "index": 0, "texCoord": 1 }), UvSet::Second, Vec2::ONE),
+        (json!({ "index": 0, "extensions": moved }), UvSet::Second, Vec2::new(2.0, 3.0)),
+        (
+            json!({ "index": 0, "extensions": { "KHR_texture_transform": { "scale": [2, 2] } } }),
+            UvSet::First,
+            Vec2::splat(2.0),
+        ),
+    ];
+    for (other, uv_set, scale) in cases {
+        let mut doc = painted(&json!({ "pbrMetallicRoughness": base, "occlusionTexture": other }));
+        let more = doc.add(FLOAT, "VEC2", &floats(&[5., 6., 5., 6., 5., 6.]));
+        for name in ["TEXCOORD_1", "TEXCOORD_2"] {
+            doc.attribute(name, more);
+        }
         let loaded = doc.read().expect("reads");
+        assert_eq!(loaded.warnings, []);
         let material = &loaded.scene.materials[0];
-        assert_eq!((material.base_color_texture, material.occlusion_texture), (Some(0), None));
-        assert!(loaded.warnings[0].message.contains("occlusion"), "{:?}", loaded.warnings);
+        assert_eq!((material.base_color_texture, material.occlusion_texture), (Some(0), Some(0)));
+        assert!(material.mappings.base_color == Mapping::default());
+        let mapping = material.mappings.occlusion;
+        assert_eq!((mapping.uv_set, mapping.scale), (uv_set, scale));
+        let part = &loaded.scene.parts[0];
+        assert_eq!(part.uvs, [Vec2::ZERO, Vec2::X, Vec2::Y], "as the file has them");
+        let more = if uv_set == UvSet::Second { vec![Vec2::new(5.0, 6.0); 3] } else { vec![] };
+        assert_eq!(part.more_uvs, more);
     }
+}
+
+#[test]
+fn a_third_set_of_coordinates_is_left_out_with_a_warning() {
+    let loaded = painted(&json!({
+        "pbrMetallicRoughness": { "baseColorTexture": { "index": 0, "texCoord": 1 } },
+        "normalTexture": { "index": 0 }, "occlusionTexture": { "index": 0, "texCoord": 2 },
+    }))
+    .read()
+    .expect("reads");
+    let material = &loaded.scene.materials[0];
+    assert_eq!((material.normal_texture, material.occlusion_texture), (Some(0), None));
+    // The lower number comes first, whichever texture wants it.
+    let maps = &material.mappings;
+    assert_eq!((maps.base_color.uv_set, maps.normal.uv_set), (UvSet::Second, UvSet::First));
+    assert!(loaded.warnings[0].message.contains("occlusion"), "{:?}", loaded.warnings);
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use super::data::Data;
 use super::pictures::Pictures;
+use super::places::{self, Places, Slot, Slots};
 use crate::model::Reason;
 use crate::preview::scene::{AlphaMode, Material};
 use crate::protocol::work::Failure;
 use crate::stages::formats::references::SideRoot;
 use crate::stages::formats::textures::without_textures;
 use crate::stages::formats::{corrupt, warning};
-use glam::{Vec2, Vec3, Vec4};
+use glam::{Vec3, Vec4};
 use gltf::json;
 use gltf::json::extensions::texture::TextureTransform;
 use gltf::json::validation::Checked;
@@ -21,48 +22,7 @@ const SPECULAR: &str = "KHR_materials_pbrSpecularGlossiness";
 /// A material and which texture coordinates it wants.
 pub(super) struct Look {
     pub material: Material,
-    /// The set: 0 for `TEXCOORD_0`.
-    pub uv_set: u32,
-    pub transform: Option<TextureTransform>,
-}
-
-impl Look {
-    /// Texture coordinates with the material's transform baked in (`KHR_texture_transform`).
-    pub(super) fn place(&self, uv: Vec2) -> Vec2 {
-        let Some(transform) = &self.transform else { return uv };
-        let (sin, cos) = transform.rotation.0.sin_cos();
-        let scaled = uv * Vec2::from(transform.scale.0);
-        let turned = Vec2::new(scaled.x * cos + scaled.y * sin, scaled.y * cos - scaled.x * sin);
-        turned + Vec2::from(transform.offset.0)
-    }
-}
-
-/// One use of a texture by a material.
-#[derive(Clone)]
-struct Slot {
-    index: usize,
-    uv_set: u32,
-    transform: Option<TextureTransform>,
-}
-
-impl Slot {
-    fn of(info: &json::texture::Info) -> Self {
-        let transform = info.extensions.as_ref().and_then(|all| all.texture_transform.clone());
-        Self::at(info.index.value(), info.tex_coord, transform)
-    }
-
-    fn at(index: usize, tex_coord: u32, transform: Option<TextureTransform>) -> Self {
-        let stated = transform.as_ref().and_then(|transform| transform.tex_coord);
-        Self { index, uv_set: stated.unwrap_or(tex_coord), transform }
-    }
-
-    fn same_place(&self, other: &Self) -> bool {
-        let parts = |transform: &Option<TextureTransform>| {
-            let transform = transform.clone().unwrap_or_default();
-            (transform.offset.0, transform.rotation.0, transform.scale.0)
-        };
-        self.uv_set == other.uv_set && parts(&self.transform) == parts(&other.transform)
-    }
+    pub places: Places,
 }
 
 /// The typed form knows the transform of some textures only.
@@ -78,15 +38,6 @@ struct Said {
     slots: Slots,
     /// It has a texture that the farm's model has no place for.
     loses_texture: bool,
-}
-
-/// The textures of a material.
-struct Slots {
-    base: Option<Slot>,
-    rough: Option<Slot>,
-    normal: Option<Slot>,
-    occlusion: Option<Slot>,
-    emissive: Option<Slot>,
 }
 
 /// `KHR_materials_pbrSpecularGlossiness`, as far as it has a like in the other model.
@@ -148,7 +99,15 @@ impl<'a> Materials<'a> {
                 format!("material '{name}': its specular and glossiness texture is not drawn"),
             ));
         }
-        let main = self.one_place(&mut said.slots, &name);
+        let (places, mappings, lost) = places::arrange(&mut said.slots);
+        for what in lost {
+            self.pictures.warnings.push(warning(
+                Reason::InputUnsupported,
+                format!(
+                    "material '{name}': its {what} texture wants a third set of texture coordinates and is not drawn"
+                ),
+            ));
+        }
         let extensions = from.extensions.as_ref();
         let strength = extensions
             .and_then(|all| all.emissive_strength.as_ref())
@@ -171,43 +130,14 @@ impl<'a> Materials<'a> {
                 .map_or(1.0, |one| unit(one.strength.0)),
             emissive: finite3(Vec3::from(from.emissive_factor.0) * strength),
             emissive_texture: self.slot(slots.emissive)?,
+            mappings,
             alpha: alpha(from),
             double_sided: from.double_sided,
             unlit: extensions.is_some_and(|all| all.unlit.is_some()),
             name,
         };
         without_textures(&mut material, has_base, has_rough, has_glow);
-        let (uv_set, transform) = main.map_or((0, None), |main| (main.uv_set, main.transform));
-        Ok(Look { material, uv_set, transform })
-    }
-
-    /// Parts have one set of texture coordinates: textures that want another are left out.
-    fn one_place(&mut self, slots: &mut Slots, name: &str) -> Option<Slot> {
-        let all = [
-            (&mut slots.base, "base colour"),
-            (&mut slots.rough, "metal and roughness"),
-            (&mut slots.normal, "normal"),
-            (&mut slots.emissive, "emissive"),
-            (&mut slots.occlusion, "occlusion"),
-        ];
-        let mut main: Option<(Slot, &str)> = None;
-        for (slot, what) in all {
-            let Some(found) = slot.clone() else { continue };
-            match &main {
-                None => main = Some((found, what)),
-                Some((first, _)) if first.same_place(&found) => {}
-                Some((_, first)) => {
-                    *slot = None;
-                    self.pictures.warnings.push(warning(
-                        Reason::InputUnsupported,
-                        format!(
-                            "material '{name}': its {what} texture lies at other coordinates than its {first} texture and is not drawn"
-                        ),
-                    ));
-                }
-            }
-        }
-        main.map(|(slot, _)| slot)
+        Ok(Look { material, places })
     }
 
     fn slot(&mut self, slot: Option<Slot>) -> Result<Option<usize>, Failure> {

@@ -12,6 +12,7 @@ mod materials;
 mod meshopt;
 mod nodes;
 mod pictures;
+mod places;
 mod pose;
 #[cfg(test)]
 mod pose_tests;
@@ -20,6 +21,8 @@ mod primitives;
 mod rule_tests;
 mod skins;
 mod suspect;
+#[cfg(test)]
+mod tangent_tests;
 #[cfg(test)]
 mod tests;
 mod unpack;
@@ -40,6 +43,7 @@ use gltf::json::mesh::Semantic;
 use gltf::json::validation::Checked;
 use materials::{Look, Materials};
 use nodes::Placed;
+use places::Places;
 use primitives::{Outcome, Pose};
 use std::collections::HashMap;
 use std::fs::File;
@@ -190,7 +194,7 @@ impl Reader<'_> {
         }
         let look = match material {
             Some(index) => self.materials.read(index)?,
-            None => Look { material: materials::unstated(), uv_set: 0, transform: None },
+            None => Look { material: materials::unstated(), places: Places::default() },
         };
         self.looks.push(look);
         self.look_at.insert(material, self.looks.len() - 1);

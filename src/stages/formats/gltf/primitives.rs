@@ -22,6 +22,15 @@ pub(super) struct Pose<'a> {
     pub weights: &'a [f32],
 }
 
+/// What a pose moves: one entry a corner each, or none.
+#[derive(Default)]
+pub(super) struct Corners {
+    pub positions: Vec<Vec3>,
+    pub normals: Vec<Vec3>,
+    /// w says on which side the bitangent lies.
+    pub tangents: Vec<Vec4>,
+}
+
 /// What became of a primitive.
 pub(super) enum Outcome {
     Part(Part),
@@ -45,20 +54,20 @@ pub(super) fn read(
     };
     let find = |semantic: Semantic| find(primitive, semantic);
     let Some(position) = find(Semantic::Positions) else { return Ok(Outcome::Nothing) };
-    let mut positions = vectors(data, position)?;
+    let positions = vectors(data, position)?;
     let count = positions.len();
     suspect.bounds(data, position, &positions);
-    let mut normals =
+    let normals =
         find(Semantic::Normals).map(|at| vectors(data, at)).transpose()?.unwrap_or_default();
-    let uvs = find(Semantic::TexCoords(look.uv_set)).map(|at| data.floats::<2>(at)).transpose()?;
-    suspect.coordinates(look, uvs.is_some(), name);
-    let colors = find(Semantic::Colors(0)).map(|at| colors(data, at)).transpose()?;
-    let uvs: Vec<Vec2> =
-        uvs.unwrap_or_default().into_iter().map(|uv| look.place(Vec2::from(uv))).collect();
-    let colors = colors.unwrap_or_default();
-    for (what, length) in
-        [("normals", normals.len()), ("texture coordinates", uvs.len()), ("colours", colors.len())]
-    {
+    let Paint { uvs, more_uvs, colors } = Paint::read(data, primitive, look)?;
+    let has_uvs = !uvs.is_empty() && (look.places.second.is_none() || !more_uvs.is_empty());
+    suspect.coordinates(look, has_uvs, name);
+    for (what, length) in [
+        ("normals", normals.len()),
+        ("texture coordinates", uvs.len()),
+        ("texture coordinates", more_uvs.len()),
+        ("colours", colors.len()),
+    ] {
         if length != 0 && length != count {
             return Err(corrupt(format!(
                 "{}: '{name}' has {count} corners, but {length} {what}. Export it again",
@@ -66,24 +75,18 @@ pub(super) fn read(
             )));
         }
     }
-    morph(data, primitive, pose.weights, &mut positions, &mut normals)?;
+    let tangents = tangents(data, primitive, look, &normals);
+    let mut corners = Corners { positions, normals, tangents };
+    morph(data, primitive, pose.weights, &mut corners)?;
     let flipped = match pose.joints {
         Some(joints) => {
             let bones = skins::bones(data, primitive, joints.len(), count, name)?;
-            skins::bend(joints, &bones, &mut positions, &mut normals)
+            skins::bend(joints, &bones, &mut corners)
         }
-        None => transform(pose.world, &mut positions, &mut normals),
+        None => transform(pose.world, &mut corners),
     };
-    let indices = match primitive.indices {
-        Some(accessor) => data.integers::<1>(accessor.value())?.into_iter().map(|[i]| i).collect(),
-        None => (0..count as u32).collect::<Vec<u32>>(),
-    };
-    if let Some(index) = indices.iter().find(|index| **index as usize >= count) {
-        return Err(corrupt(format!(
-            "{}: '{name}' uses corner {index}, but has only {count}. Export it again",
-            data.name
-        )));
-    }
+    let Corners { positions, normals, tangents } = corners;
+    let indices = indices(data, primitive, count, name)?;
     if matches!(mode, Mode::Points | Mode::Lines | Mode::LineLoop | Mode::LineStrip) {
         let mut strokes =
             Strokes { name: name.to_owned(), positions, colors, ..Strokes::default() };
@@ -99,10 +102,57 @@ pub(super) fn read(
         positions,
         normals,
         uvs,
+        more_uvs,
+        tangents,
         colors,
         indices,
         material: 0,
     }))
+}
+
+/// What a corner wears: one entry a corner each, or none.
+struct Paint {
+    uvs: Vec<Vec2>,
+    more_uvs: Vec<Vec2>,
+    colors: Vec<Vec4>,
+}
+
+impl Paint {
+    fn read(data: &Data<'_>, primitive: &Primitive, look: &Look) -> Result<Self, Failure> {
+        let uvs = |set| {
+            let at = find(primitive, Semantic::TexCoords(set));
+            let list = at.map(|at| data.floats::<2>(at)).transpose()?;
+            Ok::<Vec<Vec2>, Failure>(list.into_iter().flatten().map(Vec2::from).collect())
+        };
+        let places = &look.places;
+        let first = uvs(places.first)?.into_iter().map(|uv| places.place(uv)).collect();
+        let colors = find(primitive, Semantic::Colors(0)).map(|at| colors(data, at)).transpose()?;
+        Ok(Self {
+            uvs: first,
+            more_uvs: places.second.map(uvs).transpose()?.unwrap_or_default(),
+            colors: colors.unwrap_or_default(),
+        })
+    }
+}
+
+/// The corners in their order; each one exists.
+fn indices(
+    data: &Data<'_>,
+    primitive: &Primitive,
+    count: usize,
+    name: &str,
+) -> Result<Vec<u32>, Failure> {
+    let indices = match primitive.indices {
+        Some(accessor) => data.integers::<1>(accessor.value())?.into_iter().map(|[i]| i).collect(),
+        None => (0..count as u32).collect::<Vec<u32>>(),
+    };
+    if let Some(index) = indices.iter().find(|index| **index as usize >= count) {
+        return Err(corrupt(format!(
+            "{}: '{name}' uses corner {index}, but has only {count}. Export it again",
+            data.name
+        )));
+    }
+    Ok(indices)
 }
 
 /// The accessor of an attribute.
@@ -112,6 +162,20 @@ pub(super) fn find(primitive: &Primitive, semantic: Semantic) -> Option<usize> {
 
 fn vectors(data: &Data<'_>, accessor: usize) -> Result<Vec<Vec3>, Failure> {
     Ok(data.floats::<3>(accessor)?.into_iter().map(Vec3::from).collect())
+}
+
+/// The tangents, where a normal texture wants them. Without normals they do not count (glTF 2.0
+/// §3.7.2.1). Those that cannot be read are no numbers, so that they are made anew as all bad ones.
+fn tangents(data: &Data<'_>, primitive: &Primitive, look: &Look, normals: &[Vec3]) -> Vec<Vec4> {
+    let wanted = look.material.normal_texture.is_some() && !normals.is_empty();
+    let Some(accessor) = find(primitive, Semantic::Tangents).filter(|_| wanted) else {
+        return Vec::new();
+    };
+    let list = data.floats::<4>(accessor).ok().filter(|list| list.len() == normals.len());
+    match list {
+        Some(list) => list.into_iter().map(Vec4::from).collect(),
+        None => vec![Vec4::NAN; normals.len()],
+    }
 }
 
 fn colors(data: &Data<'_>, accessor: usize) -> Result<Vec<Vec4>, Failure> {
@@ -127,44 +191,63 @@ fn morph(
     data: &Data<'_>,
     primitive: &Primitive,
     weights: &[f32],
-    positions: &mut [Vec3],
-    normals: &mut [Vec3],
+    corners: &mut Corners,
 ) -> Result<(), Failure> {
     let targets = primitive.targets.iter().flatten();
     for (target, weight) in targets.zip(weights).filter(|(_, weight)| **weight != 0.0) {
-        for (accessor, list) in
-            [(target.positions, &mut *positions), (target.normals, &mut *normals)]
-        {
-            let Some(accessor) = accessor else { continue };
+        let deltas = |accessor: Option<gltf::json::Index<gltf::json::Accessor>>, count: usize| {
+            let Some(accessor) = accessor.filter(|_| count > 0) else { return Ok(Vec::new()) };
             let deltas = vectors(data, accessor.value())?;
-            if deltas.len() < list.len() {
+            if deltas.len() < count {
                 return Err(corrupt(format!(
-                    "{}: a morph target has {} corners instead of {}. Export it again",
+                    "{}: a morph target has {} corners instead of {count}. Export it again",
                     data.name,
                     deltas.len(),
-                    list.len()
                 )));
             }
+            Ok(deltas)
+        };
+        for (accessor, list) in
+            [(target.positions, &mut corners.positions), (target.normals, &mut corners.normals)]
+        {
+            let deltas = deltas(accessor, list.len())?;
             for (value, delta) in list.iter_mut().zip(deltas) {
                 *value += delta * *weight;
             }
+        }
+        let deltas = deltas(target.tangents, corners.tangents.len())?;
+        for (value, delta) in corners.tangents.iter_mut().zip(deltas) {
+            *value += (delta * *weight).extend(0.0);
         }
     }
     Ok(())
 }
 
 /// Moves to the world; whether the matrix mirrors, so that triangles must be turned.
-fn transform(world: Mat4, positions: &mut [Vec3], normals: &mut [Vec3]) -> bool {
+fn transform(world: Mat4, corners: &mut Corners) -> bool {
     let linear = Mat3::from_mat4(world);
-    let mirrored = linear.determinant() < 0.0;
     let for_normals = normal_matrix(linear);
-    for position in positions {
+    for position in &mut corners.positions {
         *position = world.transform_point3(*position);
     }
-    for normal in normals {
+    for normal in &mut corners.normals {
         *normal = for_normals * *normal;
     }
-    mirrored
+    for tangent in &mut corners.tangents {
+        *tangent = turned_tangent(linear, *tangent);
+    }
+    linear.determinant() < 0.0
+}
+
+/// A tangent lies along the surface and goes with it; where the matrix mirrors, so does the side on
+/// which its bitangent lies.
+pub(super) fn turned_tangent(linear: Mat3, tangent: Vec4) -> Vec4 {
+    let side = if linear.determinant() < 0.0 { -tangent.w } else { tangent.w };
+    // Tiny and huge models keep their tangents.
+    let along = linear * tangent.truncate();
+    let most = along.abs().max_element();
+    let along = if most > 0.0 && most.is_finite() { along / most } else { along };
+    along.extend(side)
 }
 
 /// The inverse transpose up to a positive factor: the cofactors, which exist for flat scales too.

@@ -2,10 +2,10 @@
 
 use super::data::Data;
 use super::nodes::Placed;
-use super::primitives::{find, normal_matrix};
+use super::primitives::{Corners, find, normal_matrix, turned_tangent};
 use crate::protocol::work::Failure;
 use crate::stages::formats::{bounds, corrupt};
-use glam::{Mat3, Mat4, Vec3};
+use glam::{Mat3, Mat4};
 use gltf::json::mesh::{Primitive, Semantic};
 
 /// Joints and weights of each corner, four at a time (`JOINTS_0`, `JOINTS_1` and so on).
@@ -79,15 +79,10 @@ pub(super) fn bones(
     Ok(Bones { sets })
 }
 
-/// Moves corners and normals with their joints; whether the joints mirror, so that triangles must
+/// Moves corners with their joints; whether the joints mirror, so that triangles must
 /// be turned. The place of the skinned node itself does not count.
-pub(super) fn bend(
-    joints: &[Mat4],
-    bones: &Bones,
-    positions: &mut [Vec3],
-    normals: &mut [Vec3],
-) -> bool {
-    for (at, position) in positions.iter_mut().enumerate() {
+pub(super) fn bend(joints: &[Mat4], bones: &Bones, corners: &mut Corners) -> bool {
+    for (at, position) in corners.positions.iter_mut().enumerate() {
         let mut matrix = Mat4::ZERO;
         let mut sum = 0.0;
         for (places, weights) in &bones.sets {
@@ -102,8 +97,12 @@ pub(super) fn bend(
         if sum > 0.0 {
             matrix *= 1.0 / sum;
             *position = matrix.transform_point3(*position);
-            if let Some(normal) = normals.get_mut(at) {
-                *normal = normal_matrix(Mat3::from_mat4(matrix)) * *normal;
+            let linear = Mat3::from_mat4(matrix);
+            if let Some(normal) = corners.normals.get_mut(at) {
+                *normal = normal_matrix(linear) * *normal;
+            }
+            if let Some(tangent) = corners.tangents.get_mut(at) {
+                *tangent = turned_tangent(linear, *tangent);
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::protocol::work::Failure;
 use crate::stages::formats::LoadedScene;
 use crate::stages::formats::gltf::tests::{Doc, FLOAT, floats};
 use crate::stages::formats::image_writer::png_bytes;
-use glam::{Vec2, Vec3};
+use glam::{Vec2, Vec3, Vec4};
 use serde_json::{Value, json};
 
 /// A glTF document that grows.
@@ -100,12 +100,18 @@ impl Board {
         if !part.normals.is_empty() {
             attributes["NORMAL"] = self.doc.add(FLOAT, "VEC3", &flat(&part.normals)).into();
         }
-        if !part.uvs.is_empty() {
-            let uvs: Vec<f32> = part.uvs.iter().flat_map(Vec2::to_array).collect();
-            attributes["TEXCOORD_0"] = self.doc.add(FLOAT, "VEC2", &floats(&uvs)).into();
+        for (name, uvs) in [("TEXCOORD_0", &part.uvs), ("TEXCOORD_1", &part.more_uvs)] {
+            if !uvs.is_empty() {
+                let uvs: Vec<f32> = uvs.iter().flat_map(Vec2::to_array).collect();
+                attributes[name] = self.doc.add(FLOAT, "VEC2", &floats(&uvs)).into();
+            }
+        }
+        if !part.tangents.is_empty() {
+            let tangents: Vec<f32> = part.tangents.iter().flat_map(Vec4::to_array).collect();
+            attributes["TANGENT"] = self.doc.add(FLOAT, "VEC4", &floats(&tangents)).into();
         }
         if !part.colors.is_empty() {
-            let colors: Vec<f32> = part.colors.iter().flat_map(glam::Vec4::to_array).collect();
+            let colors: Vec<f32> = part.colors.iter().flat_map(Vec4::to_array).collect();
             attributes["COLOR_0"] = self.doc.add(FLOAT, "VEC4", &floats(&colors)).into();
         }
         let indices: Vec<u8> = part.indices.iter().flat_map(|index| index.to_le_bytes()).collect();

@@ -11,8 +11,10 @@
 
 mod board;
 mod light;
+mod mappings;
 mod shapes;
 mod shot;
 mod solids;
 mod surfaces;
+mod tangents;
 mod textures;

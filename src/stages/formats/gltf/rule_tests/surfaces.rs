@@ -53,7 +53,7 @@ fn alpha_is_ignored_cut_or_blended() {
 }
 
 /// The normal as a texel.
-fn texel(normal: Vec3) -> [u8; 4] {
+pub(super) fn texel(normal: Vec3) -> [u8; 4] {
     let [x, y, z] = ((normal * 0.5 + 0.5) * 255.0).round().to_array().map(|value| value as u8);
     [x, y, z, 255]
 }

@@ -29,6 +29,7 @@ mod parts;
 mod preview;
 mod renderers;
 mod replay;
+mod scene_look;
 mod serve;
 mod show;
 mod signals;

@@ -6,12 +6,13 @@ use super::deep;
 use super::error::{CliError, Exit};
 use super::look::LookArguments;
 use super::output;
+use super::scene_look::SceneArguments;
 use super::words;
 use crate::clock::Stopwatch;
 use crate::preview::{Cell, DrawOn, Picture, contact_sheet, write_png};
 use crate::programs::tree::own_memory_bytes;
 use crate::protocol::work::Failure;
-use crate::stages::glance::{self, Glance, Record};
+use crate::stages::glance::{self, Glance, Record, Wish};
 use crate::stages::view::Detail;
 use clap::Args;
 use serde::Serialize;
@@ -25,6 +26,8 @@ const EXAMPLES: &str = "Examples:
   sawah preview render.exr --exposure -2 --tone-map agx
   sawah preview render.exr --layer ViewLayer.Depth --false-color
   sawah preview render.exr --mark --channel alpha --json
+  sawah preview dragon.glb --pass wireframe --transparent
+  sawah preview walk.glb --time 1.5
   sawah preview dragon.glb --json";
 
 /// Most pictures in one row of a sheet.
@@ -53,6 +56,8 @@ pub(super) struct PreviewArguments {
     cpu: bool,
     #[command(flatten)]
     look: LookArguments,
+    #[command(flatten)]
+    scene: SceneArguments,
 }
 
 /// What became of one file.
@@ -100,7 +105,10 @@ pub(super) fn run(arguments: &PreviewArguments, json: bool) -> Result<Exit, CliE
 
 fn draw_all(arguments: &PreviewArguments, json: bool) -> Result<Exit, CliError> {
     let on = if arguments.cpu { DrawOn::Cpu } else { DrawOn::Best };
-    let wish = arguments.look.wish(if json { Detail::Measures } else { Detail::Little });
+    let wish = Wish {
+        view: arguments.look.wish(if json { Detail::Measures } else { Detail::Little }),
+        scene: arguments.scene.wish(),
+    };
     let (mut rows, mut cells) = (Vec::new(), Vec::new());
     for (file, number) in arguments.files.iter().zip(1_i64..) {
         let mut row = Row {

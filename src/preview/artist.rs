@@ -175,6 +175,11 @@ impl Artist {
         "cpu"
     }
 
+    /// What draws this of the object: all but its light the CPU.
+    pub fn drawer(&self, pass: Pass) -> &str {
+        if pass == Pass::Beauty { self.name() } else { "cpu" }
+    }
+
     /// Lines for the log since the last call: what was left out, and why the CPU draws.
     pub fn notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)

@@ -1,12 +1,12 @@
 //! A look at one file without a farm: its picture, and what is known of it and of how it was drawn.
 
 use super::assemble::programs::Programs;
-use super::formats::{asset_facts, load_scene, sniff_file, with_tangents};
+use super::formats::{Moment, asset_facts, load_scene_at, sniff_file, with_tangents};
 use super::view::{View, ViewRecord, ViewWish};
 use super::{Reporter, clip};
 use crate::clock::Stopwatch;
 use crate::model::{AssetKind, ToneMap};
-use crate::preview::{Artist, DrawOn, Picture};
+use crate::preview::{self, Artist, Backdrop, DrawOn, Pass, Picture};
 use crate::protocol::work::{Failure, Warning};
 use serde::Serialize;
 use std::path::Path;
@@ -58,6 +58,26 @@ pub struct Timings {
     pub draw: f64,
 }
 
+/// How a file is shown.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Wish {
+    /// Where it is a picture.
+    pub view: ViewWish,
+    /// Where it is a mesh.
+    pub scene: SceneWish,
+}
+
+/// What of a mesh is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct SceneWish {
+    /// What of its surfaces.
+    pub pass: Pass,
+    /// Before what.
+    pub backdrop: Backdrop,
+    /// When.
+    pub moment: Moment,
+}
+
 /// Nobody watches.
 struct Quiet;
 
@@ -71,43 +91,47 @@ impl Reporter for Quiet {
 ///
 /// Fails with an `input.*`, `reference.*`, `program.*` or `gpu.*` reason.
 pub fn glance(path: &Path, size_px: u32, on: DrawOn) -> Result<Glance, Failure> {
-    glance_as(path, size_px, on, &ViewWish::default())
+    glance_as(path, size_px, on, &Wish::default())
 }
 
-/// As [`glance`], but pictures are looked at as it is wished; meshes and films only note that this
-/// is not for them.
+/// As [`glance`], but pictures and meshes are shown as it is wished; what is not for a file is noted.
 ///
-/// Fails with `setting.invalid` too, where a picture has no such layer.
-pub fn glance_as(
-    path: &Path,
-    size_px: u32,
-    on: DrawOn,
-    wish: &ViewWish,
-) -> Result<Glance, Failure> {
+/// Fails with `setting.invalid` too, where a picture has no such layer or a mesh no such animation.
+pub fn glance_as(path: &Path, size_px: u32, on: DrawOn, wish: &Wish) -> Result<Glance, Failure> {
+    let Wish { view, scene } = wish;
+    let is_plain_scene = *scene == SceneWish::default();
     let mut glance = if clip::is_film(path) {
         film(path, size_px)?
     } else {
         match sniff_file(path)?.kind() {
-            AssetKind::Mesh => mesh(path, size_px, on)?,
-            kind => return image(path, kind, size_px, wish),
+            AssetKind::Mesh => mesh(path, size_px, on, scene)?,
+            kind => image(path, kind, size_px, view)?,
         }
     };
-    if (ViewWish { detail: wish.detail, ..ViewWish::default() }) != *wish {
+    let is_image = glance.record.kind != AssetKind::Mesh && !clip::is_film(path);
+    let is_plain_view = ViewWish { detail: view.detail, ..ViewWish::default() } == *view;
+    if !is_image && !is_plain_view {
         let what = "the flags that say how a picture is looked at have no effect: this is none";
+        glance.record.notes.push(what.to_owned());
+    }
+    if glance.record.kind != AssetKind::Mesh && !is_plain_scene {
+        let what = "the flags that say what of a mesh is shown have no effect: this is none";
         glance.record.notes.push(what.to_owned());
     }
     Ok(glance)
 }
 
-fn mesh(path: &Path, size_px: u32, on: DrawOn) -> Result<Glance, Failure> {
+fn mesh(path: &Path, size_px: u32, on: DrawOn, wish: &SceneWish) -> Result<Glance, Failure> {
     let watch = Stopwatch::start();
-    let mut loaded = load_scene(path, path.parent().unwrap_or(Path::new(".")), &Quiet)?;
+    let sides = path.parent().unwrap_or(Path::new("."));
+    let mut loaded = load_scene_at(path, sides, wish.moment, &Quiet)?;
     let mut notes = with_tangents(&mut loaded);
     let read = milliseconds(&watch);
-    let failed = |error: crate::preview::DrawError| Failure::new(error.reason(), error.to_string());
+    let failed = |error: preview::DrawError| Failure::new(error.reason(), error.to_string());
     let watch = Stopwatch::start();
     let mut artist = Artist::open_on(&loaded.scene, on).map_err(failed)?;
-    let view = artist.still_view(size_px, size_px);
+    let still = artist.still_view(size_px, size_px);
+    let view = preview::View { pass: wish.pass, backdrop: wish.backdrop, ..still };
     let prepare = milliseconds(&watch);
     let watch = Stopwatch::start();
     let picture = artist.draw(&view).map_err(failed)?;
@@ -117,8 +141,8 @@ fn mesh(path: &Path, size_px: u32, on: DrawOn) -> Result<Glance, Failure> {
     let (around, above) = (camera.azimuth.to_degrees(), camera.elevation.to_degrees());
     let record = Record {
         kind: AssetKind::Mesh,
-        drawn_by: Some(artist.name().to_owned()),
-        tone_map: Some(ToneMap::Neutral.title()),
+        drawn_by: Some(artist.drawer(wish.pass).to_owned()),
+        tone_map: (wish.pass == Pass::Beauty).then(|| ToneMap::Neutral.title()),
         exposure_stops: 0.0,
         camera: Some([around, above, camera.distance]),
         view: ViewRecord::default(),

@@ -150,3 +150,19 @@ async fn each_view_of_two_versions_is_drawn_where_it_is_wanted() {
     };
     assert!(mean(&gained) > 2 * mean(&text(&folder.join("difference.png"))));
 }
+
+#[tokio::test]
+async fn meshes_are_shown_by_pass_without_a_backdrop_and_at_a_time() {
+    let farm = Farm::new("views-mesh");
+    let crate_file = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/samples/terrace.glb");
+    let flags = ["--pass", "normal", "--transparent", "--size", "64", "--cpu"];
+    let (pixel, row) = shown(&farm, &crate_file, &flags).await;
+    assert_eq!((pixel[3], &row["drawn_by"], &row["tone_map"]), (0, &"cpu".into(), &Value::Null));
+    let (pixel, _) = shown(&farm, &crate_file, &["--pass", "uv", "--size", "64"]).await;
+    assert_eq!(pixel[3], 255);
+    let still = text(&crate_file);
+    let refused = farm.run(["preview", &still, "--time", "1"]).await.expect_code(1);
+    assert!(refused.stderr.contains("no animation"), "{}", refused.stderr);
+    let wrong = farm.run(["preview", &still, "--pass", "beautiful"]).await.expect_code(2);
+    assert!(wrong.stderr.contains("wireframe"), "{}", wrong.stderr);
+}

@@ -1,7 +1,8 @@
 //! Flags that say what of a mesh is shown.
 
 use super::look::number_within;
-use crate::preview::{Backdrop, Pass};
+use crate::model::Pass;
+use crate::preview::Backdrop;
 use crate::stages::formats::Moment;
 use crate::stages::glance::SceneWish;
 use clap::Args;

@@ -119,6 +119,7 @@ fn relevant(stage: Stage, settings: &Settings) -> Vec<(&'static str, String)> {
             let mut all = pictures();
             all.push(("film_alpha", format!("{:?}", settings.film_alpha)));
             all.push(("tone_map", settings.tone_map.as_str().to_owned()));
+            all.push(("passes", format!("{:?}", settings.passes)));
             all
         }
         Stage::Assemble => {
@@ -259,6 +260,7 @@ mod tests {
             ("gaps", "hold", &[Stage::Inspect, Stage::Assemble]),
             ("moving_picture", "gif", &[Stage::Assemble]),
             ("tone_map", "agx", &[Stage::Render, Stage::Assemble]),
+            ("passes", "['normal']", &[Stage::Render]),
         ] {
             for stage in [Stage::Inspect, Stage::Transform, Stage::Render, Stage::Assemble] {
                 let changed = with(stage, settings(key, value)) != with(stage, default);

@@ -6,13 +6,12 @@ use super::develop::{Behind, develop};
 #[cfg(feature = "gpu")]
 use super::gpu::{Gpu, Wanted};
 use super::ground::{Contact, Ground};
-use super::pass::Pass;
 use super::picture::{LinearImage, Picture};
 use super::prepare::{Drawable, MAX_TEXTURE_PX};
 use super::scene::Scene;
 use super::shadow::ShadowMap;
 use super::studio::Studio;
-use crate::model::Reason;
+use crate::model::{Pass, Reason};
 use glam::Vec3;
 
 /// Longest edge of a picture that is drawn, in pixels.

@@ -25,7 +25,7 @@ mod prepare;
 mod studio;
 mod shadow;
 mod shade;
-pub mod pass;
+mod pass;
 mod ground;
 mod develop;
 mod cpu;
@@ -46,7 +46,6 @@ pub use look::{
     AlphaShown, Channels, FALSE_COLORS, FalseColor, ImageLook, Marks, Measures, ValueRange,
     depth_range, measure,
 };
-pub use pass::Pass;
 pub use picture::{DecodedImage, LinearImage, Picture};
 pub use png::{PngError, read_png, write_png};
 pub use resize::fit;

@@ -6,42 +6,8 @@
 use super::prepare::Surface;
 use super::shade::{Point, Surroundings, base_color, shade, shading_normal};
 use super::texels::to_linear;
+use crate::model::Pass;
 use glam::{Vec3, Vec4, Vec4Swizzles};
-use serde::{Deserialize, Serialize};
-
-/// What of the object a picture shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pass {
-    /// The object in the light of the studio.
-    #[default]
-    Beauty,
-    /// Its colours without light.
-    BaseColor,
-    /// Its normals, with normal textures, as colours: red is +X, green +Y (up), blue +Z; half is 0.
-    Normal,
-    /// Its first texture coordinates: red is u, green v, in a checker of eight squares to a turn.
-    Uv,
-    /// The edges of its triangles.
-    Wireframe,
-}
-
-impl Pass {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Beauty, Self::BaseColor, Self::Normal, Self::Uv, Self::Wireframe];
-
-    /// Its name in settings and in the names of files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Beauty => "beauty",
-            Self::BaseColor => "base-color",
-            Self::Normal => "normal",
-            Self::Uv => "uv",
-            Self::Wireframe => "wireframe",
-        }
-    }
-}
 
 /// Squares of the checker in one turn of u or v.
 const CHECKS: f32 = 8.0;

@@ -2,6 +2,7 @@
 
 use super::samples;
 use super::*;
+use crate::model::Pass;
 
 /// Draws the samples into the folder that `SAWAH_GALLERY` names, to be looked at.
 #[test]

@@ -2,7 +2,7 @@
 
 use super::film::{FilmAlpha, FilmCodec, GapPolicy, MovingPicture};
 use super::scene::SceneSettings;
-use crate::model::{Chunk, Stage, ToneMap, limits};
+use crate::model::{Chunk, Pass, Stage, ToneMap, limits};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -52,6 +52,8 @@ pub struct Settings {
     pub moving_picture: MovingPicture,
     /// How the light of pictures and frames (EXR, HDR) becomes colours; meshes keep the usual one.
     pub tone_map: ToneMap,
+    /// What else of a mesh is drawn beside its still, each to a picture of its own.
+    pub passes: Vec<Pass>,
 }
 
 impl Default for Settings {
@@ -71,6 +73,7 @@ impl Default for Settings {
             gaps: GapPolicy::Fail,
             moving_picture: MovingPicture::None,
             tone_map: ToneMap::Neutral,
+            passes: Vec::new(),
         }
     }
 }

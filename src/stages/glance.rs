@@ -5,8 +5,8 @@ use super::formats::{Moment, asset_facts, load_scene_at, sniff_file, with_tangen
 use super::view::{View, ViewRecord, ViewWish};
 use super::{Reporter, clip};
 use crate::clock::Stopwatch;
-use crate::model::{AssetKind, ToneMap};
-use crate::preview::{self, Artist, Backdrop, DrawOn, Pass, Picture};
+use crate::model::{AssetKind, Pass, ToneMap};
+use crate::preview::{self, Artist, Backdrop, DrawOn, Picture};
 use crate::protocol::work::{Failure, Warning};
 use serde::Serialize;
 use std::path::Path;

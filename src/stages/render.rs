@@ -6,8 +6,10 @@ use super::formats::{load_image, load_scene};
 use super::source::read_json;
 use super::transform::{FRAMES_FILE, FrameList, LIGHT_FILE, PICTURE_FILE, SCENE_FILE};
 use super::{Produced, Reporter, StageOutput, StageRequest, StageResult};
-use crate::model::{AssetKind, Chunk, Reason};
-use crate::preview::{Artist, DecodedImage, DrawError, Grade, Picture, fit, tone_map, write_png};
+use crate::model::{AssetKind, Chunk, Pass, Reason};
+use crate::preview::{
+    Artist, DecodedImage, DrawError, Grade, Picture, View, fit, tone_map, write_png,
+};
 use crate::protocol::work::Failure;
 use crate::recipes::{FilmAlpha, Settings};
 use std::ops::RangeInclusive;
@@ -31,6 +33,11 @@ pub fn frame_file(index: u32) -> String {
 /// The file of a thumbnail whose longest edge is this many pixels.
 pub fn thumbnail_file(px: u32) -> String {
     format!("thumb-{px}.png")
+}
+
+/// The file of another pass of a mesh.
+pub fn pass_file(pass: Pass) -> String {
+    format!("pass-{}.png", pass.name())
 }
 
 /// Draws what the job's chunk asks for.
@@ -92,6 +99,10 @@ impl Render<'_> {
             let view = artist.still_view(self.settings.still_px, self.settings.still_px);
             let picture = self.drawn(&mut artist, &view)?;
             self.still(&picture)?;
+            for pass in &self.settings.passes {
+                let picture = self.drawn(&mut artist, &View { pass: *pass, ..view })?;
+                self.save(&picture, pass_file(*pass))?;
+            }
         }
         if !frames.is_empty() {
             let px = self.settings.turntable_px;
@@ -109,7 +120,7 @@ impl Render<'_> {
         Ok(())
     }
 
-    fn drawn(&self, artist: &mut Artist, view: &crate::preview::View) -> Result<Picture, Failure> {
+    fn drawn(&self, artist: &mut Artist, view: &View) -> Result<Picture, Failure> {
         let picture = artist.draw(view).map_err(|error| draw_failure(&error))?;
         artist.notes().iter().for_each(|note| self.reporter.log(note));
         Ok(picture)

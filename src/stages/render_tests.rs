@@ -1,7 +1,7 @@
 //! Render of what transform makes.
 
 use super::*;
-use crate::model::{Stage, ToneMap};
+use crate::model::{Pass, Stage, ToneMap};
 use crate::preview::{LinearImage, Scene, read_png, scene};
 use crate::stages::formats::{write_exr, write_glb};
 use crate::stages::testing::{Heard, request};
@@ -68,6 +68,20 @@ fn a_mesh_gives_a_still_thumbnails_and_the_frames_of_its_chunk() {
     request.assignment.chunk = Chunk::Frames { first: 4, last: 5 };
     let failure = run(&request, &Heard::default()).unwrap_err();
     assert_eq!(failure.reason, Reason::SettingInvalid);
+}
+
+#[test]
+fn the_passes_of_the_recipe_lie_beside_the_still() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut request = request_of(folder.path(), AssetKind::Mesh, Chunk::Still);
+    request.assignment.settings.thumbnails_px.clear();
+    request.assignment.settings.passes = vec![Pass::Normal, Pass::Wireframe, Pass::Normal];
+    write_glb(&pyramid(), &request.input_dir.join("transform/scene.glb")).unwrap();
+    let output = run(&request, &Heard::default()).unwrap();
+    assert_eq!(names(&output), ["still.png", "pass-normal.png", "pass-wireframe.png"]);
+    let [still, normals, edges] =
+        [0, 1, 2].map(|at| read_png(&request.output_dir.join(&output.files[at].name)).unwrap());
+    assert!(still != normals && normals != edges && normals.width == 64);
 }
 
 #[test]

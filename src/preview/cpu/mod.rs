@@ -15,12 +15,12 @@ mod cover;
 mod point;
 
 use super::parallel;
-use super::pass::Pass;
 use super::picture::LinearImage;
 use super::prepare::Drawable;
 use super::shade::Surroundings;
 use super::shadow::ShadowMap;
 use super::studio::Studio;
+use crate::model::Pass;
 use cover::{Corner, SUBPIXELS};
 use glam::{Vec3, Vec4, Vec4Swizzles};
 

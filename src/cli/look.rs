@@ -98,13 +98,21 @@ pub(super) fn number_within(text: &str, least: f32, most: f32) -> Result<f32, St
 }
 
 fn tone_maps() -> impl clap::builder::TypedValueParser<Value = ToneMap> {
-    PossibleValuesParser::new(ToneMap::ALL.map(ToneMap::as_str))
-        .try_map(|name| name.parse::<ToneMap>())
+    one_of(ToneMap::ALL, ToneMap::as_str)
 }
 
 fn channels() -> impl clap::builder::TypedValueParser<Value = Channels> {
-    PossibleValuesParser::new(Channels::ALL.map(Channels::as_str)).map(|name| {
-        let named = Channels::ALL.into_iter().find(|channels| channels.as_str() == name);
-        named.unwrap_or_default()
-    })
+    one_of(Channels::ALL, Channels::as_str)
+}
+
+/// One of these, by its name; others are refused with the list.
+pub(super) fn one_of<T, const N: usize>(
+    all: [T; N],
+    name_of: fn(T) -> &'static str,
+) -> impl clap::builder::TypedValueParser<Value = T>
+where
+    T: Copy + Default + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(all.map(name_of))
+        .map(move |name| all.into_iter().find(|one| name_of(*one) == name).unwrap_or_default())
 }

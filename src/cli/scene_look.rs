@@ -1,12 +1,11 @@
 //! Flags that say what of a mesh is shown.
 
-use super::look::number_within;
+use super::look::{number_within, one_of};
 use crate::model::Pass;
 use crate::preview::Backdrop;
 use crate::stages::formats::Moment;
 use crate::stages::glance::SceneWish;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 /// Longest time of an animation that can be asked for, in seconds.
 const MAX_TIME_S: f32 = 86_400.0;
@@ -45,8 +44,5 @@ fn time_s(text: &str) -> Result<f32, String> {
 }
 
 fn passes() -> impl clap::builder::TypedValueParser<Value = Pass> {
-    PossibleValuesParser::new(Pass::ALL.map(Pass::name)).map(|name| {
-        let named = Pass::ALL.into_iter().find(|pass| pass.name() == name);
-        named.unwrap_or_default()
-    })
+    one_of(Pass::ALL, Pass::as_str)
 }

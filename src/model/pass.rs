@@ -26,13 +26,25 @@ impl Pass {
         [Self::Beauty, Self::BaseColor, Self::Normal, Self::Uv, Self::Wireframe];
 
     /// Its name in settings and in the names of files.
-    pub const fn name(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Beauty => "beauty",
             Self::BaseColor => "base-color",
             Self::Normal => "normal",
             Self::Uv => "uv",
             Self::Wireframe => "wireframe",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_name_in_recipes_and_on_the_command_line() {
+        for pass in Pass::ALL {
+            assert_eq!(serde_json::to_string(&pass).unwrap(), format!("\"{}\"", pass.as_str()));
         }
     }
 }

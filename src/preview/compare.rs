@@ -106,10 +106,10 @@ pub fn sample_differences(
         return Err(FlipError::Cut { bytes: cut * 16, expected: expected * 16 });
     }
     let bands = parallel::bands(expected, BAND_PIXELS, |range| {
-        let pixels = |all: &[[f32; 4]]| all.get(range.clone()).unwrap_or_default().to_vec();
+        let (one, other) = (one.get(range.clone()), other.get(range));
         let mut sum = Sum::default();
-        for (a, b) in pixels(one).into_iter().zip(pixels(other)) {
-            sum.add(a, b, tolerance);
+        for (a, b) in one.into_iter().flatten().zip(other.into_iter().flatten()) {
+            sum.add(*a, *b, tolerance);
         }
         sum
     });

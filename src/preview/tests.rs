@@ -24,7 +24,7 @@ fn gallery() {
     let mut artist = Artist::open(&samples::still_life()).unwrap();
     for pass in Pass::ALL {
         let picture = artist.draw(&View { pass, ..artist.still_view(size, size) }).unwrap();
-        write_png(&picture, &folder.join(format!("pass-{}.png", pass.name()))).unwrap();
+        write_png(&picture, &folder.join(format!("pass-{}.png", pass.as_str()))).unwrap();
     }
     let views = artist.turntable_views(256, 256, 12);
     let cells: Vec<_> = (1..)
@@ -348,9 +348,9 @@ mod passes {
         for pass in Pass::ALL {
             let picture = drawn(&samples::donut(), pass, Backdrop::Transparent);
             let corner = pixel(&picture, 0, 0);
-            assert_eq!(corner[3], 0, "{}", pass.name());
+            assert_eq!(corner[3], 0, "{}", pass.as_str());
             let solid = picture.rgba.chunks_exact(4).filter(|pixel| pixel[3] == 255).count();
-            assert!(solid > 1_000, "{}: {solid}", pass.name());
+            assert!(solid > 1_000, "{}: {solid}", pass.as_str());
             // Light at an edge is not darkened by what is not there: its colour is that of the
             // pixels beside it.
             let edge = picture.rgba.chunks_exact(4).filter(|pixel| (1..128).contains(&pixel[3]));

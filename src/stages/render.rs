@@ -37,7 +37,7 @@ pub fn thumbnail_file(px: u32) -> String {
 
 /// The file of another pass of a mesh.
 pub fn pass_file(pass: Pass) -> String {
-    format!("pass-{}.png", pass.name())
+    format!("pass-{}.png", pass.as_str())
 }
 
 /// Draws what the job's chunk asks for.

@@ -57,17 +57,21 @@ pub(crate) fn draw(
     (width, height): (u32, u32),
 ) -> LinearImage {
     let around = Surroundings { studio, shadow, textures: &drawable.textures };
-    let mut frame = Frame::new(drawable, around, width as usize, height as usize);
-    frame.pass = pass;
+    let frame = Frame::new(pass, drawable, around, (width as usize, height as usize));
     let rows = parallel::bands(height as usize, BAND, |rows| band::draw(&frame, rows));
     LinearImage { width, height, pixels: rows.concat() }
 }
 
 impl<'a> Frame<'a> {
-    fn new(drawable: &'a Drawable, around: Surroundings<'a>, width: usize, height: usize) -> Self {
+    fn new(
+        pass: Pass,
+        drawable: &'a Drawable,
+        around: Surroundings<'a>,
+        (width, height): (usize, usize),
+    ) -> Self {
         let bands = height.div_ceil(BAND);
         let mut frame = Self {
-            pass: Pass::Beauty,
+            pass,
             drawable,
             around,
             width,

@@ -6,6 +6,7 @@ use crate::preview::pass::Place;
 use crate::preview::prepare::{Layout, Surface, Vertex};
 use crate::preview::shade::Point;
 use glam::{Vec2, Vec3, Vec4};
+use std::ops::{Add, Mul};
 
 /// A triangle with all that is needed to shade it.
 pub(super) struct Face<'a> {
@@ -69,34 +70,37 @@ impl<'a> Face<'a> {
         Place { edge_px: edge / pixel, height_px: height / pixel }
     }
 
-    fn position(&self, [a, b, c]: [f32; 3]) -> Vec3 {
-        let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec3::from(vertex.position));
+    /// What the corners have, each by its weight.
+    fn mixed<T>(&self, [a, b, c]: [f32; 3], of: impl Fn(&Vertex) -> T) -> T
+    where
+        T: Add<Output = T> + Mul<f32, Output = T>,
+    {
+        let [at_a, at_b, at_c] = self.vertices.map(of);
         at_a * a + at_b * b + at_c * c
     }
 
-    fn normal(&self, [a, b, c]: [f32; 3]) -> Vec3 {
-        let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec3::from(vertex.normal));
-        at_a * a + at_b * b + at_c * c
+    fn position(&self, weights: [f32; 3]) -> Vec3 {
+        self.mixed(weights, |vertex| vertex.position.into())
     }
 
-    fn uv(&self, [a, b, c]: [f32; 3]) -> Vec2 {
-        let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec2::from(vertex.uv));
-        at_a * a + at_b * b + at_c * c
+    fn normal(&self, weights: [f32; 3]) -> Vec3 {
+        self.mixed(weights, |vertex| vertex.normal.into())
     }
 
-    fn second_uv(&self, [a, b, c]: [f32; 3]) -> Vec2 {
-        let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec2::from(vertex.second_uv));
-        at_a * a + at_b * b + at_c * c
+    fn uv(&self, weights: [f32; 3]) -> Vec2 {
+        self.mixed(weights, |vertex| vertex.uv.into())
     }
 
-    fn tangent(&self, [a, b, c]: [f32; 3]) -> Vec4 {
-        let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec4::from(vertex.tangent));
-        at_a * a + at_b * b + at_c * c
+    fn second_uv(&self, weights: [f32; 3]) -> Vec2 {
+        self.mixed(weights, |vertex| vertex.second_uv.into())
     }
 
-    fn color(&self, [a, b, c]: [f32; 3]) -> Vec4 {
-        let [at_a, at_b, at_c] = self.vertices.map(|vertex| Vec4::from(vertex.color));
-        at_a * a + at_b * b + at_c * c
+    fn tangent(&self, weights: [f32; 3]) -> Vec4 {
+        self.mixed(weights, |vertex| vertex.tangent.into())
+    }
+
+    fn color(&self, weights: [f32; 3]) -> Vec4 {
+        self.mixed(weights, |vertex| vertex.color.into())
     }
 }
 

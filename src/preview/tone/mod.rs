@@ -9,7 +9,7 @@ mod agx;
 mod tests;
 
 use super::parallel;
-use super::picture::{LinearImage, Picture};
+use super::picture::{DecodedImage, LinearImage, Picture};
 use super::texels::to_srgb;
 use crate::model::ToneMap;
 use glam::Vec3;
@@ -56,6 +56,14 @@ impl Grade {
     /// With the exposure that [`auto_exposure`] finds.
     pub fn automatic(image: &LinearImage, tone_map: ToneMap) -> Self {
         Self { exposure_stops: auto_exposure(image), tone_map }
+    }
+
+    /// [`Grade::automatic`] for light; nothing is done to a finished picture.
+    pub fn of(image: &DecodedImage, tone_map: ToneMap) -> Self {
+        match image {
+            DecodedImage::Light(light) => Self::automatic(light, tone_map),
+            DecodedImage::Display(_) => Self::default(),
+        }
     }
 }
 

@@ -72,10 +72,7 @@ pub(super) fn look(
         return Err(Failure::new(Reason::InputTooLarge, why));
     }
     let middle = files.get(files.len() / 2).and_then(|(_, file)| middle(frames.kind, file));
-    let grade = match &middle {
-        Some(DecodedImage::Light(light)) => Grade::automatic(light, tone_map),
-        Some(DecodedImage::Display(_)) | None => Grade::default(),
-    };
+    let grade = middle.as_ref().map_or_else(Grade::default, |image| Grade::of(image, tone_map));
     if grade.exposure_stops.abs() > 0.0 {
         let stops = grade.exposure_stops;
         reporter.log(&format!("all frames are shown with an exposure of {stops:+.2} EV"));

@@ -99,9 +99,6 @@ pub fn thumbnail(path: &Path, longest_px: u32) -> Result<Picture, Failure> {
 }
 
 fn small(image: DecodedImage, longest_px: u32) -> Picture {
-    let grade = match &image {
-        DecodedImage::Display(_) => Grade::default(),
-        DecodedImage::Light(light) => Grade::automatic(light, ToneMap::Neutral),
-    };
+    let grade = Grade::of(&image, ToneMap::Neutral);
     fit(&finished_picture(image, grade), longest_px)
 }

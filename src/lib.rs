@@ -16,7 +16,9 @@ pub mod artifacts;
 pub mod coordinator;
 pub mod preview;
 pub mod stages;
+pub mod intake;
 pub mod worker;
+pub mod watch;
 pub mod simulation;
 pub mod client;
 #[cfg(feature = "desktop")]

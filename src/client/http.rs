@@ -105,10 +105,10 @@ pub struct AuditQuery {
 
 /// Parameters of a call; all are numbers or words without special letters.
 #[derive(Default)]
-struct Query(String);
+pub(super) struct Query(pub(super) String);
 
 impl Query {
-    fn with(mut self, key: &str, value: Option<impl fmt::Display>) -> Self {
+    pub(super) fn with(mut self, key: &str, value: Option<impl fmt::Display>) -> Self {
         if let Some(value) = value {
             let mark = if self.0.is_empty() { '?' } else { '&' };
             self.0 = format!("{}{mark}{key}={value}", self.0);
@@ -211,7 +211,7 @@ impl Client {
         self.answer(self.request(Method::GET, path), path).await
     }
 
-    async fn post<T: DeserializeOwned>(
+    pub(super) async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &impl Serialize,
@@ -291,12 +291,21 @@ impl Client {
 
     /// `POST /v1/dead-letters/{job}/dismiss`.
     pub async fn dismiss(&self, job: JobId, order: &Order) -> Result<(), ClientError> {
-        let path = format!("/dead-letters/{job}/dismiss");
-        let request = self.request(Method::POST, &path).json(order).timeout(CALL_TIMEOUT);
-        self.send(request, &path).await.map(|_| ())
+        self.tell(Method::POST, &format!("/dead-letters/{job}/dismiss"), order).await
     }
 
-    async fn put<T: DeserializeOwned>(
+    /// A call whose answer says nothing but that it was done.
+    pub(super) async fn tell(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<(), ClientError> {
+        let request = self.request(method, path).json(body).timeout(CALL_TIMEOUT);
+        self.send(request, path).await.map(|_| ())
+    }
+
+    pub(super) async fn put<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &impl Serialize,

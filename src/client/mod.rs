@@ -15,6 +15,7 @@ mod submit;
 #[cfg(test)]
 mod test_server;
 pub mod transfer;
+pub mod watch;
 
 pub use error::ClientError;
 pub use http::{AuditQuery, Client, Page, Token};

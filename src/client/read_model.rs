@@ -103,6 +103,8 @@ impl ReadModel {
             | Change::WorkerQuarantined { .. }
             | Change::WorkerForgiven { .. }
             | Change::IntentApplied { .. }
+            | Change::WatchFolderChanged { .. }
+            | Change::WatchFileChanged { .. }
             | Change::DeadLettersSettled { .. } => None,
         }
     }
@@ -157,6 +159,8 @@ impl ReadModel {
             | Change::Published { .. }
             | Change::Exported { .. }
             | Change::ControlChanged { .. }
+            | Change::WatchFolderChanged { .. }
+            | Change::WatchFileChanged { .. }
             | Change::LimitChanged { .. } => {}
         }
     }

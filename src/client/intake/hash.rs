@@ -1,6 +1,6 @@
 //! Hashes files, and notices when one changes meanwhile.
 
-use super::{IntakeError, LocalFile, files};
+use crate::intake::{self, LocalFile, Refusal};
 use crate::model::{Checksum, Reason};
 use crate::protocol::submit::SourceFile;
 use std::fs::{File, Metadata};
@@ -13,7 +13,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 pub(super) fn all(
     local: &[LocalFile],
     limit_bytes: u64,
-) -> Result<Vec<(PathBuf, SourceFile)>, IntakeError> {
+) -> Result<Vec<(PathBuf, SourceFile)>, Refusal> {
     let mut hashed = Vec::with_capacity(local.len());
     for file in local {
         let (checksum, size_bytes) = one(&file.path, limit_bytes)?;
@@ -29,9 +29,9 @@ pub(super) fn is_as_hashed(path: &Path, size_bytes: u64) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == size_bytes)
 }
 
-fn one(path: &Path, limit_bytes: u64) -> Result<(Checksum, u64), IntakeError> {
-    let failed = |error| files::unreadable(&error, path);
-    let before = files::regular(path, limit_bytes)?;
+fn one(path: &Path, limit_bytes: u64) -> Result<(Checksum, u64), Refusal> {
+    let failed = |error| intake::unreadable(&error, path);
+    let before = intake::regular(path, limit_bytes)?;
     let mut file = File::open(path).map_err(failed)?;
     read_to_end(&mut file, &before, path, &mut || {})
 }
@@ -42,8 +42,8 @@ pub(super) fn read_to_end(
     before: &Metadata,
     path: &Path,
     meanwhile: &mut dyn FnMut(),
-) -> Result<(Checksum, u64), IntakeError> {
-    let failed = |error| files::unreadable(&error, path);
+) -> Result<(Checksum, u64), Refusal> {
+    let failed = |error| intake::unreadable(&error, path);
     let mut hasher = blake3::Hasher::new();
     let mut size_bytes = 0_u64;
     let mut buffer = vec![0; BUFFER_BYTES];
@@ -67,7 +67,7 @@ pub(super) fn read_to_end(
     };
     if size_bytes != before.len() || after.len() != before.len() || !same_time {
         let what = "the file changed while it was read";
-        return Err(IntakeError::at(Reason::InputChanged, what, path));
+        return Err(Refusal::at(Reason::InputChanged, what, path));
     }
     Ok((Checksum::from_bytes(*hasher.finalize().as_bytes()), size_bytes))
 }

@@ -36,7 +36,7 @@ impl Draft {
         let mut handover = Handover::new(self.paths.clone());
         actor.clone_into(&mut handover.actor);
         handover.recipe.clone_from(&self.recipe);
-        handover.settings = self.changes()?;
+        handover.what.settings = self.changes()?;
         let frames = self.frames.trim();
         let frames = (!frames.is_empty()).then(|| frames.parse()).transpose();
         let chunk = self.chunk.trim();
@@ -48,7 +48,7 @@ impl Draft {
                 format!("'{text}' is no number of frames: write 1 to {}", limits::FRAMES)
             })?),
         };
-        handover.scene = SceneOrder {
+        handover.what.scene = SceneOrder {
             frames: frames.map_err(|error: crate::model::FrameError| error.to_string())?,
             chunk,
             ..SceneOrder::default()
@@ -69,7 +69,7 @@ impl Draft {
 /// Whether one of the files is a scene, by its name.
 pub fn has_scene(paths: &[PathBuf]) -> bool {
     let suffix = |path: &Path| path.extension().map(|suffix| suffix.to_string_lossy().into_owned());
-    let renderers = Handover::new(Vec::new()).renderers;
+    let renderers = Handover::new(Vec::new()).what.renderers;
     paths
         .iter()
         .filter_map(|path| suffix(path))
@@ -117,7 +117,7 @@ fn look(draft: &Draft, actor: &str) -> Result<Vec<Preview>, String> {
     let name = draft.recipe.as_deref().unwrap_or(SCENE_RECIPE);
     // A recipe of the farm's own: its settings are not known here, and none is changed by a look.
     let defaults = library.get(name).map(|recipe| recipe.settings.clone()).unwrap_or_default();
-    Ok(intake::preview(&handover, &defaults))
+    Ok(intake::preview(&handover.what, &defaults))
 }
 
 #[cfg(test)]
@@ -136,10 +136,10 @@ mod tests {
     #[test]
     fn what_is_typed_becomes_a_handover_or_is_said_to_be_wrong() {
         let good = draft(" 1-10 ", "5", "samples=64\n width=320").handover("ana").unwrap();
-        assert_eq!(good.scene.frames.map(|frames| frames.count()), Some(10));
-        assert_eq!((good.scene.chunk, good.settings.len()), (Some(5), 2));
+        assert_eq!(good.what.scene.frames.map(|frames| frames.count()), Some(10));
+        assert_eq!((good.what.scene.chunk, good.what.settings.len()), (Some(5), 2));
         let empty = draft("", " ", "").handover("ana").unwrap();
-        assert_eq!((empty.scene.frames, empty.scene.chunk), (None, None));
+        assert_eq!((empty.what.scene.frames, empty.what.scene.chunk), (None, None));
         for (frames, chunk, settings) in
             [("1-", "", ""), ("", "0", ""), ("", "many", ""), ("", "", "samples"), ("", "", "=3")]
         {

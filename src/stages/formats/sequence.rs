@@ -83,6 +83,14 @@ pub fn group(names: &[String]) -> Groups {
     Groups { singles, ..groups }
 }
 
+/// The sequence of one frame that a name is by itself; none where it has no frame number.
+pub fn lone(name: &str) -> Option<Sequence> {
+    let cut = cut(name)?;
+    let padding = if cut.zero_first { cut.digits } else { 1 };
+    let (prefix, suffix) = (cut.prefix.clone(), cut.suffix.clone());
+    Some(Sequence { prefix, suffix, padding, frames: vec![cut.frame], gaps: Vec::new() })
+}
+
 /// The frames of names that must be one sequence, by number; a single name is a sequence of one.
 /// None where they are not one sequence.
 pub fn as_one(names: &[String]) -> Option<Sequence> {

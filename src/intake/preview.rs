@@ -1,6 +1,6 @@
 //! What handing in would do, before anything is sent.
 
-use super::{Handover, IntakeError, plan};
+use super::{Handover, Plan, Planned, Refusal, plan};
 use crate::model::limits;
 use crate::recipes::Settings;
 use crate::stages::scene::order::Order;
@@ -54,7 +54,7 @@ pub struct ScenePreview {
 /// Looks at everything and sends nothing. Blocks on the disk.
 pub fn preview(handover: &Handover, defaults: &Settings) -> Vec<Preview> {
     let planned = plan::plan(handover);
-    let look = |planned: super::Planned| {
+    let look = |planned: Planned| {
         let source = planned.source;
         match planned.plan.and_then(|plan| of(&source, &plan, handover, defaults)) {
             Ok(preview) => preview,
@@ -66,10 +66,10 @@ pub fn preview(handover: &Handover, defaults: &Settings) -> Vec<Preview> {
 
 fn of(
     source: &str,
-    plan: &super::Plan,
+    plan: &Plan,
     handover: &Handover,
     defaults: &Settings,
-) -> Result<Preview, IntakeError> {
+) -> Result<Preview, Refusal> {
     let sizes =
         plan.files.iter().map(|file| std::fs::metadata(&file.path).map_or(0, |it| it.len()));
     Ok(Preview {
@@ -85,11 +85,11 @@ fn of(
 }
 
 fn scene(
-    plan: &super::Plan,
+    plan: &Plan,
     handover: &Handover,
     defaults: &Settings,
-) -> Result<Option<ScenePreview>, IntakeError> {
-    let refused = |why: String| IntakeError::refused(crate::model::Reason::SettingInvalid, why);
+) -> Result<Option<ScenePreview>, Refusal> {
+    let refused = |why: String| Refusal::new(crate::model::Reason::SettingInvalid, why);
     let changes: BTreeMap<_, _> =
         plan.settings.clone().into_iter().chain(handover.settings.clone()).collect();
     let settings = defaults.with_changes(&changes).map_err(|error| refused(error.to_string()))?;
@@ -115,7 +115,7 @@ fn scene(
     }))
 }
 
-fn refused(source: String, error: &IntakeError) -> Preview {
+fn refused(source: String, error: &Refusal) -> Preview {
     Preview {
         source,
         asset: None,

@@ -1,8 +1,8 @@
 //! A folder is handed in as one film of its numbered pictures.
 
 use super::neighbours::{self, Sequence};
-use super::plan::{by_portable_name, folder_name, frames, sequence};
-use super::{IntakeError, Plan, files};
+use super::series::{by_portable_name, folder_name, frames, sequence};
+use super::{Plan, Refusal, files};
 use crate::model::{Reason, limits};
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 const STRAYS_SHOWN: usize = 3;
 
 /// The folder's film, or why it is none.
-pub(super) fn plan(folder: &Path, limit_bytes: u64) -> Result<Plan, IntakeError> {
+pub(super) fn plan(folder: &Path, limit_bytes: u64) -> Result<Plan, Refusal> {
     let (pictures, others) = pictures(folder)?;
     if pictures.is_empty() {
         let what = "the folder holds no pictures";
-        return Err(IntakeError::at(Reason::InputNotAFile, what, folder));
+        return Err(Refusal::at(Reason::InputNotAFile, what, folder));
     }
     let by_name = by_portable_name(&pictures);
     let names: Vec<String> = by_name.keys().cloned().collect();
@@ -30,7 +30,7 @@ pub(super) fn plan(folder: &Path, limit_bytes: u64) -> Result<Plan, IntakeError>
     Ok(plan)
 }
 
-fn not_one_series(folder: &Path, names: &[String]) -> IntakeError {
+fn not_one_series(folder: &Path, names: &[String]) -> Refusal {
     let (all, strays) = neighbours::series(names);
     let mut parts: Vec<String> = all.iter().map(Sequence::label).collect();
     parts.extend(strays);
@@ -43,18 +43,18 @@ fn not_one_series(folder: &Path, names: &[String]) -> IntakeError {
         "the folder's pictures are not one numbered series, but {}; put each series in a folder of its own, or hand in single pictures by name",
         parts.join(", ")
     );
-    IntakeError::at(Reason::InputMixedSequence, &what, folder)
+    Refusal::at(Reason::InputMixedSequence, &what, folder)
 }
 
 /// Pictures of a folder, and how many other files it has. Hidden files are not looked at.
-fn pictures(folder: &Path) -> Result<(Vec<PathBuf>, usize), IntakeError> {
+fn pictures(folder: &Path) -> Result<(Vec<PathBuf>, usize), Refusal> {
     let failed = |error| files::unreadable(&error, folder);
     let mut found = Vec::new();
     let mut others = 0;
     for (count, entry) in std::fs::read_dir(folder).map_err(failed)?.enumerate() {
         if count >= limits::FILES_PER_ASSET {
             let what = format!("the folder has more than {} entries", limits::FILES_PER_ASSET);
-            return Err(IntakeError::at(Reason::InputTooLarge, &what, folder));
+            return Err(Refusal::at(Reason::InputTooLarge, &what, folder));
         }
         let entry = entry.map_err(failed)?;
         if entry.file_name().to_string_lossy().starts_with('.') {

@@ -1,6 +1,6 @@
 //! Looks at a path without reading it.
 
-use super::IntakeError;
+use super::Refusal;
 use crate::model::Reason;
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -12,37 +12,42 @@ const PICTURES: [&str; 12] =
     ["png", "jpg", "jpeg", "tif", "tiff", "exr", "hdr", "tga", "bmp", "webp", "gif", "dds"];
 
 pub(super) fn is_picture(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|suffix| PICTURES.iter().any(|picture| suffix.eq_ignore_ascii_case(picture)))
+    path.extension().is_some_and(|suffix| is_one_of(suffix, &PICTURES))
+}
+
+/// Whether a suffix is one of these, in whatever case.
+pub(super) fn is_one_of(suffix: &OsStr, known: &[&str]) -> bool {
+    known.iter().any(|known| suffix.eq_ignore_ascii_case(known))
 }
 
 /// What lies at a path; links are followed.
-pub(super) fn look(path: &Path) -> Result<Metadata, IntakeError> {
+pub(super) fn look(path: &Path) -> Result<Metadata, Refusal> {
     std::fs::metadata(path).map_err(|error| unreadable(&error, path))
 }
 
 /// A regular file of at most `limit_bytes`, or why not.
-pub(super) fn regular(path: &Path, limit_bytes: u64) -> Result<Metadata, IntakeError> {
+pub(crate) fn regular(path: &Path, limit_bytes: u64) -> Result<Metadata, Refusal> {
     let metadata = look(path)?;
     if !metadata.is_file() {
         let what = "this is no regular file";
-        return Err(IntakeError::at(Reason::InputNotAFile, what, path));
+        return Err(Refusal::at(Reason::InputNotAFile, what, path));
     }
     if metadata.len() > limit_bytes {
         let what =
             format!("the file has {} bytes, but at most {limit_bytes} are taken", metadata.len());
-        return Err(IntakeError::at(Reason::InputTooLarge, &what, path));
+        return Err(Refusal::at(Reason::InputTooLarge, &what, path));
     }
     Ok(metadata)
 }
 
-pub(super) fn unreadable(error: &io::Error, path: &Path) -> IntakeError {
+/// The system's refusal to read, in words for people.
+pub(crate) fn unreadable(error: &io::Error, path: &Path) -> Refusal {
     let what = match error.kind() {
         io::ErrorKind::NotFound => "no such file or folder".to_owned(),
         io::ErrorKind::PermissionDenied => "you may not read this".to_owned(),
         _ => format!("it cannot be read ({error})"),
     };
-    IntakeError::at(Reason::InputUnreadable, &what, path)
+    Refusal::at(Reason::InputUnreadable, &what, path)
 }
 
 /// A file name that every machine of the farm can write: letters that are no Unicode, separators

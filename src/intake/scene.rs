@@ -1,6 +1,6 @@
 //! Scenes: the file, what it needs, and what its program is told.
 
-use super::{Handover, IntakeError, LocalFile, Plan, files};
+use super::{Handover, LocalFile, Plan, Refusal, files, kind};
 use crate::model::frames::FrameList;
 use crate::model::{AssetName, Reason, limits};
 use crate::protocol::submit::MissingFile;
@@ -33,29 +33,26 @@ pub struct SceneOrder {
 }
 
 /// The profile that draws this file; none where it is no scene.
-pub(super) fn profile(
-    path: &Path,
-    handover: &Handover,
-) -> Result<Option<Arc<Profile>>, IntakeError> {
+pub(super) fn profile(path: &Path, handover: &Handover) -> Result<Option<Arc<Profile>>, Refusal> {
     let library = &handover.renderers;
     if let Some(name) = &handover.scene.renderer {
         return library.get(name).map(Some).ok_or_else(|| {
             let known: Vec<&str> = library.names().collect();
             let message =
                 format!("no renderer profile is called '{name}'; there are {}", known.join(", "));
-            IntakeError::refused(Reason::SettingInvalid, message)
+            Refusal::new(Reason::SettingInvalid, message)
         });
+    }
+    // What the farm draws itself needs a program only where frames are asked for.
+    if handover.scene.frames.is_none() && kind::is_mesh(path) {
+        return Ok(None);
     }
     let suffix = path.extension().map(|suffix| suffix.to_string_lossy().into_owned());
     Ok(suffix.and_then(|suffix| library.of_suffix(&suffix)))
 }
 
 /// The scene with all that it needs.
-pub(super) fn plan(
-    path: &Path,
-    profile: &Profile,
-    handover: &Handover,
-) -> Result<Plan, IntakeError> {
+pub(super) fn plan(path: &Path, profile: &Profile, handover: &Handover) -> Result<Plan, Refusal> {
     let limit_bytes = handover.file_limit_bytes;
     files::regular(path, limit_bytes)?;
     let path = path.canonicalize().map_err(|error| files::unreadable(&error, path))?;
@@ -77,7 +74,7 @@ pub(super) fn plan(
             all.len(),
             limits::FILES_PER_ASSET
         );
-        return Err(IntakeError::at(Reason::InputTooLarge, &what, &path));
+        return Err(Refusal::at(Reason::InputTooLarge, &what, &path));
     }
     for file in all.values() {
         files::regular(file, limit_bytes)?;
@@ -94,7 +91,7 @@ pub(super) fn plan(
         files: all.into_iter().map(|(name, path)| LocalFile { name, path }).collect(),
         missing,
         notes,
-        recipe: Some(SCENE_RECIPE),
+        recipe: Some(SCENE_RECIPE.to_owned()),
         settings,
     })
 }
@@ -105,7 +102,7 @@ fn settings(
     profile: &Profile,
     handover: &Handover,
     notes: &mut Vec<String>,
-) -> Result<BTreeMap<String, String>, IntakeError> {
+) -> Result<BTreeMap<String, String>, Refusal> {
     let order = &handover.scene;
     let mut settings = BTreeMap::from([("renderer".to_owned(), profile.name.clone())]);
     let own = if order.frames.is_none() { of_blend(path) } else { None };
@@ -123,7 +120,7 @@ fn settings(
                 "which frames {} is to draw cannot be read from the scene: say it with --frames",
                 profile.title
             );
-            return Err(IntakeError::at(Reason::SettingInvalid, &what, path));
+            return Err(Refusal::at(Reason::SettingInvalid, &what, path));
         }
         (None, None) => {}
     }
@@ -156,7 +153,7 @@ fn of_blend(path: &Path) -> Option<(FrameList, u32)> {
     Some((frames.parse().ok()?, fps as u32))
 }
 
-fn root(path: &Path, handover: &Handover) -> Result<PathBuf, IntakeError> {
+fn root(path: &Path, handover: &Handover) -> Result<PathBuf, Refusal> {
     match &handover.scene.root {
         Some(root) => root.canonicalize().map_err(|error| files::unreadable(&error, root)),
         None => Ok(path.parent().unwrap_or(Path::new(".")).to_owned()),
@@ -164,30 +161,30 @@ fn root(path: &Path, handover: &Handover) -> Result<PathBuf, IntakeError> {
 }
 
 /// The name of a file relative to the root.
-fn below(path: &Path, root: &Path) -> Result<String, IntakeError> {
+fn below(path: &Path, root: &Path) -> Result<String, Refusal> {
     let outside = || {
         let what =
             format!("this does not lie in {}: name a higher folder with --root", root.display());
-        IntakeError::at(Reason::ReferenceOutside, &what, path)
+        Refusal::at(Reason::ReferenceOutside, &what, path)
     };
     let relative = path.strip_prefix(root).map_err(|_| outside())?;
     let parts: Vec<String> =
         relative.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     if parts.is_empty() || parts.iter().any(|part| files::portable_name(part.as_ref()) != *part) {
         let what = "its name, or that of its folder, cannot be written on every machine: rename it";
-        return Err(IntakeError::at(Reason::InputUnreadable, what, path));
+        return Err(Refusal::at(Reason::InputUnreadable, what, path));
     }
     Ok(parts.join("/"))
 }
 
 /// A file, or all files of a folder, that the scene needs besides.
-fn add(extra: &Path, root: &Path, all: &mut BTreeMap<String, PathBuf>) -> Result<(), IntakeError> {
+fn add(extra: &Path, root: &Path, all: &mut BTreeMap<String, PathBuf>) -> Result<(), Refusal> {
     let real = extra.canonicalize().map_err(|error| files::unreadable(&error, extra))?;
     let mut waiting = vec![real];
     while let Some(path) = waiting.pop() {
         if all.len() > limits::FILES_PER_ASSET {
             let what = format!("more than {} files", limits::FILES_PER_ASSET);
-            return Err(IntakeError::at(Reason::InputTooLarge, &what, extra));
+            return Err(Refusal::at(Reason::InputTooLarge, &what, extra));
         }
         if !files::look(&path)?.is_dir() {
             all.insert(below(&path, root)?, path);

@@ -1,11 +1,10 @@
 //! Bytes on their way in: hashed while they are written, renamed only when they are right.
 
-use super::{ArtifactError, Artifacts, durable};
+use super::temporary::Temporary;
+use super::{ArtifactError, Artifacts};
 use crate::model::Checksum;
 use futures_util::{Stream, StreamExt};
-use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
 use tokio::sync::mpsc;
 
 /// Pieces of an upload that may wait for the disk.
@@ -31,33 +30,13 @@ pub struct Incoming {
     temporary: Option<Temporary>,
 }
 
-#[derive(Debug)]
-struct Temporary {
-    path: PathBuf,
-    file: File,
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // After the rename nothing has this name any more. A failed removal waits for the sweep.
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
 impl Artifacts {
     /// Begins an upload of at most `max_bytes`. Bytes that the store has already are only checked.
     pub fn incoming(&self, expected: Checksum, max_bytes: u64) -> Result<Incoming, ArtifactError> {
         let temporary = if self.contains(&expected)? {
             None
         } else {
-            let name = format!("{expected}.{}", durable::random_suffix()?);
-            let path = self.folders.incoming.join(name);
-            let file = File::options()
-                .write(true)
-                .create_new(true)
-                .open(&path)
-                .map_err(|error| ArtifactError::write(path.clone(), error))?;
-            Some(Temporary { path, file })
+            Some(Temporary::new(self, &expected.to_string())?)
         };
         Ok(Incoming {
             artifacts: self.clone(),
@@ -122,8 +101,9 @@ impl Incoming {
             return Err(ArtifactError::TooLarge { max_bytes: self.max_bytes });
         }
         self.hasher.update(bytes);
-        if let Some(Temporary { path, file }) = &mut self.temporary {
-            file.write_all(bytes).map_err(|error| ArtifactError::write(path.clone(), error))?;
+        if let Some(temporary) = &self.temporary {
+            let written = temporary.file().write_all(bytes);
+            written.map_err(|error| ArtifactError::write(temporary.path(), error))?;
         }
         Ok(())
     }
@@ -135,18 +115,7 @@ impl Incoming {
             return Err(ArtifactError::Mismatch { expected: self.expected, got });
         }
         let Some(temporary) = self.temporary else { return Ok(Put::Known) };
-        let path = self.artifacts.path(&self.expected);
-        temporary
-            .file
-            .sync_all()
-            .map_err(|error| ArtifactError::write(temporary.path.clone(), error))?;
-        // Equal bytes may have come by another upload meanwhile; replacing them changes nothing.
-        std::fs::rename(&temporary.path, &path)
-            .map_err(|error| ArtifactError::write(path.clone(), error))?;
-        if let Some(folder) = path.parent() {
-            durable::sync_folder(folder)?;
-        }
-        Ok(Put::New)
+        temporary.keep(&self.artifacts, &self.expected)
     }
 }
 

@@ -2,19 +2,25 @@
 //!
 //! Bytes arrive in `incoming/`, are hashed on the way, synced and renamed to `store/ab/<checksum>`,
 //! so that a name in the store always holds all of its bytes. [`export`] writes the folders that
-//! people look into.
+//! people look into, [`Artifacts::adopt`] takes in files of this machine.
 
 pub mod error;
 pub mod export;
 pub mod names;
+mod adopt;
+mod copying;
 mod durable;
 mod incoming;
 mod read;
+mod sight;
+mod temporary;
 
+pub use adopt::{AdoptError, AdoptOptions, Adopted, Links, Way};
 pub use error::ArtifactError;
 pub use export::ExportFile;
 pub use incoming::{Incoming, Put};
 pub use read::ByteRange;
+pub use sight::sight_of;
 
 use crate::model::Checksum;
 use std::path::{Path, PathBuf};

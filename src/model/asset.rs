@@ -7,7 +7,9 @@ use std::str::FromStr;
 use utoipa::ToSchema;
 
 /// What an asset is, which decides what the stages do with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum AssetKind {
     /// Triangles with materials: glTF, GLB, OBJ, STL, PLY.

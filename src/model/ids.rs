@@ -39,6 +39,14 @@ number_id! {
     /// What shares the farm with others by its weight.
     ProjectId
 }
+number_id! {
+    /// A folder whose files are handed in by themselves.
+    WatchFolderId
+}
+number_id! {
+    /// A file seen in a watch folder.
+    WatchFileId
+}
 
 /// The fencing number of a job: +1 at each claim. A report with an older one changes nothing.
 #[derive(

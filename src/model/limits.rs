@@ -159,3 +159,28 @@ pub const ARGUMENT_BYTES: usize = 32 << 10;
 pub const ARGUMENTS: usize = 1_024;
 /// Longest version that a renderer is believed to have, in characters.
 pub const VERSION_CHARS: usize = 60;
+/// Most watch folders of a farm: each has a thread.
+pub const WATCH_FOLDERS: u32 = 64;
+/// Most files looked at in one watch folder.
+pub const WATCH_FILES: usize = 1_000_000;
+/// Patterns of names that one watch folder leaves alone.
+pub const WATCH_PATTERNS: usize = 256;
+/// Longest of them, in bytes.
+pub const WATCH_PATTERN_BYTES: usize = 256;
+/// Longest path of a watch folder, or of a file in it, in bytes.
+pub const WATCH_PATH_BYTES: usize = 4_096;
+/// Longest wait that a watch folder's rules may name.
+pub const WATCH_WAIT_MS: u64 = 24 * 3_600_000;
+/// How long a file of a local disk must be still, unless the rules say otherwise.
+pub const SETTLE_LOCAL_MS: u64 = 5_000;
+/// The same on storage of other machines, where writes are seen late.
+pub const SETTLE_REMOTE_MS: u64 = 15_000;
+/// How long an asset waits for side files that it names, unless the rules say otherwise.
+pub const SIDE_WAIT_MS: u64 = 30_000;
+/// How long a file may stay empty or without its end, unless the rules say otherwise.
+pub const GIVE_UP_MS: u64 = 600_000;
+/// How often a folder without events is looked through, unless the rules say otherwise.
+pub const POLL_MS: u64 = 10_000;
+/// Nothing is taken from watch folders while the farm's disk has less room than this,
+/// unless the settings say otherwise.
+pub const FREE_FLOOR_MIB: u64 = 512;

@@ -16,6 +16,7 @@ pub mod pass;
 pub mod paths;
 pub mod reason;
 pub mod requirements;
+pub mod sight;
 pub mod stage;
 pub mod state;
 pub mod time;
@@ -26,7 +27,9 @@ pub use checksum::Checksum;
 pub use chunk::Chunk;
 pub use control::{Mode, Target};
 pub use frames::{ChunkShape, Dialect, FrameError, FrameList};
-pub use ids::{Epoch, JobId, PipelineId, ProjectId, SessionId, TraceId};
+pub use ids::{
+    Epoch, JobId, PipelineId, ProjectId, SessionId, TraceId, WatchFileId, WatchFolderId,
+};
 pub use intent::Intent;
 pub use load::Load;
 pub use name::Name;
@@ -34,6 +37,7 @@ pub use pass::Pass;
 pub use paths::PathMapping;
 pub use reason::{ErrorClass, Reason};
 pub use requirements::Requirements;
+pub use sight::Sight;
 pub use stage::{PipelineStatus, Stage, StageStatus};
 pub use state::{JobState, Verb};
 pub use time::Now;

@@ -94,6 +94,7 @@ reasons! {
     InputChanged = "input.changed", Transient, "Wait until the program that writes the file is done, then submit it again.";
     InputNotAFile = "input.not_a_file", Permanent, "Submit a regular file or a folder of numbered pictures.";
     InputNothingToDraw = "input.nothing_to_draw", Permanent, "Export the file with at least one triangle that has finite corners.";
+    InputNameConflict = "input.name_conflict", Permanent, "Rename one of the two files: some systems cannot tell their names apart.";
     InputMixedSequence = "input.mixed_sequence", Permanent, "Give all frames one size and one format.";
     ReferenceMissing = "reference.missing", Permanent, "Put the named side file beside the asset and submit it again.";
     ReferenceOutside = "reference.outside", Permanent, "Put side files in the asset's own folder and refer to them by a relative path.";

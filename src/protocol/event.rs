@@ -7,10 +7,11 @@ use super::control::Limit;
 use super::dead::{BatchKind, DeadLetterFilter, Edit};
 use super::quarantine::Quarantine;
 use super::view::{PipelineView, WorkerView};
+use super::watch::{WatchFileState, WatchVerb};
 use super::work::{Failure, Progress};
 use crate::model::{
     AssetKind, Checksum, Chunk, Epoch, Intent, JobId, JobState, Mode, PipelineId, PipelineStatus,
-    SessionId, Stage, StageStatus, Target, Verb,
+    SessionId, Stage, StageStatus, Target, Verb, WatchFolderId,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -207,6 +208,32 @@ pub enum Change {
         worker: String,
         /// Why, as the operator said.
         reason: String,
+    },
+    /// Somebody changed a watch folder.
+    WatchFolderChanged {
+        /// Which.
+        folder: WatchFolderId,
+        /// Where it is.
+        path: String,
+        /// What was done.
+        verb: WatchVerb,
+        /// Why, as the operator said.
+        reason: String,
+    },
+    /// A file of a watch folder was handed in, refused, known already, or taken back.
+    WatchFileChanged {
+        /// Its folder.
+        folder: WatchFolderId,
+        /// Below the folder, for people.
+        path: String,
+        /// What became of it.
+        state: WatchFileState,
+        /// The pipeline that does it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pipeline: Option<PipelineId>,
+        /// Why, for people.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
     },
 }
 

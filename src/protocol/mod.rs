@@ -1,7 +1,8 @@
 //! The wire: what workers, clients and the coordinator say to each other under `/v1`.
 //!
 //! [`work`] is between a worker and the coordinator, [`submit`] and [`view`] between people's
-//! clients and the coordinator, [`batch`] carries many of either in one call, [`event`] is the live stream, [`problem`] every refusal.
+//! clients and the coordinator, [`batch`] carries many of either in one call, [`watch`] is about
+//! watch folders, [`event`] is the live stream, [`problem`] every refusal.
 
 pub mod audit;
 pub mod batch;
@@ -13,6 +14,7 @@ pub mod quarantine;
 pub mod scaling;
 pub mod submit;
 pub mod view;
+pub mod watch;
 pub mod webhook;
 pub mod why;
 pub mod work;

@@ -23,6 +23,7 @@ struct Keys {
     listen: Option<Spanned<SocketAddr>>,
     lease_ms: Option<Spanned<u64>>,
     heartbeat_ms: Option<Spanned<u64>>,
+    free_floor_mib: Option<Spanned<u64>>,
     worker: WorkerKeys,
     webhooks: WebhookKeys,
     log: LogKeys,
@@ -98,6 +99,10 @@ impl FileSettings {
 
     pub(super) fn heartbeat_ms(&self) -> Option<Setting<u64>> {
         self.setting(self.keys.heartbeat_ms.as_ref())
+    }
+
+    pub(super) fn free_floor_mib(&self) -> Option<Setting<u64>> {
+        self.setting(self.keys.free_floor_mib.as_ref())
     }
 
     pub(super) fn worker_name(&self) -> Option<Setting<String>> {

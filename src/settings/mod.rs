@@ -95,6 +95,8 @@ pub struct Settings {
     pub lease_ms: Setting<u64>,
     /// How often a worker says that it lives.
     pub heartbeat_ms: Setting<u64>,
+    /// Nothing is taken from watch folders while the farm's disk has less room, in MiB.
+    pub free_floor_mib: Setting<u64>,
     /// Who is told of dead letters; empty means nobody.
     pub webhook_dead_letter: Setting<String>,
     /// Who is told of published files; empty means nobody.
@@ -248,6 +250,9 @@ impl Settings {
             heartbeat_ms: from
                 .value("heartbeat_ms", "SAWAH_HEARTBEAT_MS", None, file.heartbeat_ms())?
                 .unwrap_or_else(|| by_default(limits::HEARTBEAT_MS)),
+            free_floor_mib: from
+                .value("free_floor_mib", "SAWAH_FREE_FLOOR_MIB", None, file.free_floor_mib())?
+                .unwrap_or_else(|| by_default(limits::FREE_FLOOR_MIB)),
             webhook_dead_letter: from.text(
                 "webhooks.dead_letter",
                 "SAWAH_WEBHOOK_DEAD_LETTER",
@@ -334,6 +339,7 @@ impl Settings {
             ("listen", self.listen.value.to_string(), &self.listen.origin),
             ("lease_ms", self.lease_ms.value.to_string(), &self.lease_ms.origin),
             ("heartbeat_ms", self.heartbeat_ms.value.to_string(), &self.heartbeat_ms.origin),
+            ("free_floor_mib", self.free_floor_mib.value.to_string(), &self.free_floor_mib.origin),
             (
                 "webhooks.dead_letter",
                 self.webhook_dead_letter.value.clone(),

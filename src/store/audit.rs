@@ -114,6 +114,15 @@ impl Row {
                 Self { cause: "worker_quarantined", ..Self::default() }
             }
             Change::WorkerForgiven { .. } => Self { cause: "worker_forgiven", ..Self::default() },
+            Change::WatchFolderChanged { verb, .. } => {
+                Self { cause: verb.as_str(), ..Self::default() }
+            }
+            Change::WatchFileChanged { state, pipeline, .. } => Self {
+                pipeline: pipeline.map(|pipeline| pipeline.0),
+                to: Some(state.as_str()),
+                cause: "watch",
+                ..Self::default()
+            },
         }
     }
 

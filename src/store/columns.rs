@@ -4,8 +4,10 @@ use super::StoreError;
 use crate::model::{
     AssetKind, AssetName, Checksum, Chunk, Epoch, ErrorClass, JobId, JobState, Mode, Name,
     PipelineId, PipelineStatus, ProjectId, Reason, SessionId, Stage, StageStatus, TraceId,
+    WatchFileId, WatchFolderId,
 };
 use crate::protocol::view::AttemptOutcome;
+use crate::protocol::watch::{DropOutcome, WatchFileState};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
 macro_rules! number_column {
@@ -23,7 +25,7 @@ macro_rules! number_column {
     )+ };
 }
 
-number_column!(PipelineId, JobId, ProjectId, Epoch);
+number_column!(PipelineId, JobId, ProjectId, Epoch, WatchFolderId, WatchFileId);
 
 macro_rules! text_column {
     ($($name:ident: $parse:expr;)+) => { $(
@@ -57,6 +59,8 @@ text_column! {
     AttemptOutcome: Self::parse;
     Mode: Self::parse;
     Name: |text| text.parse().ok();
+    WatchFileState: Self::parse;
+    DropOutcome: Self::parse;
 }
 
 impl ToSql for Reason {

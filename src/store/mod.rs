@@ -2,7 +2,8 @@
 //!
 //! SQL stays in this folder. Each group of verbs has its own file: `submit`, `sessions`,
 //! `claim`, `report`, `failures`, `dead_letters`, `replays`, `quarantine`, `operate`, `controls`,
-//! `flow_limits`, `publish`, `explain` and `views` (reading). Every change of a
+//! `flow_limits`, `publish`, `watch_folders`, `watch_files`, `watch_drops`, `explain` and `views`
+//! (reading). Every change of a
 //! job's state goes through `transition`, every move of a pipeline through `advance`, every
 //! change leaves a row in `audit`.
 
@@ -42,6 +43,9 @@ mod submission_keys;
 mod submit;
 mod transition;
 mod verify;
+mod watch_drops;
+mod watch_files;
+mod watch_folders;
 mod views;
 mod webhooks;
 mod writer;
@@ -55,6 +59,9 @@ pub use batch::CrashPoint;
 pub use controls::Told;
 pub use inline::InlineControl;
 pub use submission_keys::SubmissionKey;
+pub use watch_drops::{EndedDrop, KnownDrop, NewDrop, Taken, TakenAs};
+pub use watch_files::{FileNote, WATCH_NOTES_PER_CALL, WatchedFile};
+pub use watch_folders::PendingWatchOrder;
 pub use webhooks::PendingNews;
 pub use yardstick::Yardstick;
 

@@ -51,7 +51,7 @@ fn promote_due(tx: &Tx<'_>) -> Result<u32, StoreError> {
     Ok(u32::try_from(due.len()).unwrap_or(u32::MAX))
 }
 
-fn cancel(tx: &Tx<'_>, id: PipelineId, actor: &str) -> Result<u32, StoreError> {
+pub(super) fn cancel(tx: &Tx<'_>, id: PipelineId, actor: &str) -> Result<u32, StoreError> {
     let pipeline = advance::pipeline(tx.db, id)?;
     let live: Vec<JobId> = tx
         .db

@@ -8,7 +8,8 @@ use super::writer::Tx;
 use super::{Store, StoreError, advance, flow_limits};
 use crate::model::limits::{DEFAULT_PRIORITY, HIGHEST_PRIORITY};
 use crate::model::{
-    AssetKind, Checksum, PipelineId, PipelineStatus, ProjectId, Stage, StageStatus, TraceId,
+    AssetKind, AssetName, Checksum, PipelineId, PipelineStatus, ProjectId, Stage, StageStatus,
+    TraceId,
 };
 use crate::policy::keys;
 use crate::protocol::event::Change;
@@ -58,6 +59,16 @@ impl Prepared {
             trace_id: TraceId::from_random(trace),
             submission,
         })
+    }
+
+    /// The recipe with its settings, as one text.
+    pub(super) fn profile(&self) -> &str {
+        &self.profile
+    }
+
+    /// Gives the asset another name; its content stays.
+    pub(super) fn rename(&mut self, asset: AssetName) {
+        self.submission.asset = asset;
     }
 }
 

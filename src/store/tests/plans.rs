@@ -38,7 +38,8 @@ const BOUNDED: &[(&str, &str)] = &[
 ];
 
 /// Tables whose rows operators or recipes name one by one, each with a bound in `model::limits`.
-const SMALL: &[&str] = &["control", "semaphore", "rate_limit", "project", "fair_share"];
+const SMALL: &[&str] =
+    &["control", "semaphore", "rate_limit", "project", "fair_share", "watch_folder"];
 
 /// Every string of a source file that is not in its comments or unit tests.
 fn strings(code: &str) -> Vec<String> {

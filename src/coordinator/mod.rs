@@ -25,6 +25,8 @@ mod reconcilers;
 mod router;
 mod sessions;
 mod state;
+mod watch;
+mod watch_rules;
 
 use crate::artifacts::{ArtifactError, Artifacts};
 use crate::clock::Clock;
@@ -45,6 +47,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
+pub use watch::WatchParts;
 
 /// Calls that run when the coordinator stops may take this long to end.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
@@ -244,6 +247,18 @@ impl Running {
     /// Where clients on this machine reach it: `http://127.0.0.1:7420`.
     pub fn url(&self) -> String {
         url(self.address)
+    }
+
+    /// What a watcher of the farm's folders is started from.
+    pub fn watch_parts(&self) -> WatchParts {
+        WatchParts {
+            store: self.farm.store.clone(),
+            artifacts: self.farm.artifacts.clone(),
+            library: self.farm.library.clone(),
+            clock: Arc::clone(&self.farm.clock),
+            folder: self.farm.folder.clone(),
+            changed: Arc::clone(&self.farm.watch_changed),
+        }
     }
 
     /// Ends orderly: no new calls, waiting claims and streams end, running calls get some

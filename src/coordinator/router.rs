@@ -5,7 +5,7 @@ use super::problem::Refusal;
 use super::state::Shared;
 use super::{
     artifacts, audit, auth, batches, controls, dead_letters, events, farm, jobs, logs, pipelines,
-    sessions,
+    sessions, watch,
 };
 use crate::model::Reason;
 use crate::protocol::event::{Event, Pulse};
@@ -84,6 +84,11 @@ pub(super) fn routes() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(farm::snapshot))
         .routes(routes!(farm::status))
         .routes(routes!(audit::page))
+        .routes(routes!(watch::list, watch::add))
+        .routes(routes!(watch::show, watch::change, watch::remove))
+        .routes(routes!(watch::order))
+        .routes(routes!(watch::files))
+        .routes(routes!(watch::file))
         .routes(routes!(farm::recipes))
         .routes(routes!(farm::openapi))
         .routes(routes!(events::follow))
@@ -206,6 +211,14 @@ mod tests {
         ("get", "/v1/snapshot"),
         ("get", "/v1/status"),
         ("get", "/v1/audit"),
+        ("get", "/v1/watch"),
+        ("post", "/v1/watch"),
+        ("get", "/v1/watch/{folder}"),
+        ("put", "/v1/watch/{folder}"),
+        ("delete", "/v1/watch/{folder}"),
+        ("post", "/v1/watch/{folder}/orders"),
+        ("get", "/v1/watch/{folder}/files"),
+        ("get", "/v1/watch/{folder}/files/{file}"),
         ("get", "/v1/recipes"),
         ("get", "/v1/openapi.json"),
         ("get", "/v1/events"),

@@ -14,7 +14,7 @@ use crate::recipes::Library;
 use crate::store::Store;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
-use tokio::sync::{Semaphore, broadcast};
+use tokio::sync::{Notify, Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 
 /// Event streams open at once.
@@ -37,6 +37,8 @@ pub(super) struct Farm {
     pub(super) streams: Arc<Semaphore>,
     pub(super) pulses: broadcast::Sender<Pulse>,
     pub(super) stopping: CancellationToken,
+    /// Told when an operator changed a watch folder or left an order for it.
+    pub(super) watch_changed: Arc<Notify>,
     leases: Mutex<Leases>,
 }
 
@@ -72,6 +74,7 @@ impl Farm {
             streams: Arc::new(Semaphore::new(STREAMS)),
             pulses: broadcast::Sender::new(PULSES),
             stopping: CancellationToken::new(),
+            watch_changed: Arc::new(Notify::new()),
             leases: Mutex::new(parts.leases),
         }
     }

@@ -1,0 +1,6 @@
+//! Tests of whole watch folders: real disks, real stores, a clock that the test moves.
+
+mod asked;
+mod bench;
+mod sets;
+mod single;

@@ -21,6 +21,7 @@ use super::serve::ServeArguments;
 use super::show::ShowArguments;
 use super::simulate::SimulateArguments;
 use super::submit::SubmitArguments;
+use super::watch::WatchArguments;
 use super::why::WhyArguments;
 use super::worker::WorkerArguments;
 use crate::telemetry::LogFormat;
@@ -91,6 +92,7 @@ pub(super) enum Command {
     Serve(ServeArguments),
     Worker(WorkerArguments),
     Submit(SubmitArguments),
+    Watch(WatchArguments),
     Ls(LsArguments),
     Show(ShowArguments),
     Logs(LogsArguments),
@@ -127,6 +129,12 @@ pub(super) enum Command {
     /// Lists graphics adapters as one JSON line: a child, since a broken driver may end it.
     #[command(hide = true)]
     Adapters,
+    /// Looks into files for watch folders: a child, since what it reads is foreign.
+    #[command(hide = true)]
+    Look {
+        /// The user's own renderer profiles.
+        profiles_dir: PathBuf,
+    },
 }
 
 #[cfg(test)]

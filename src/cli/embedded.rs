@@ -7,6 +7,7 @@ use crate::client::discover::{self, DiscoverError, Wanted};
 use crate::client::{Client, Token};
 use crate::coordinator::Running;
 use crate::settings::Origin;
+use crate::watch::Watcher;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
@@ -20,6 +21,7 @@ const WORKER_END: Duration = Duration::from_secs(20);
 pub(super) struct House {
     coordinator: Running,
     worker: Option<JoinHandle<Result<(), CliError>>>,
+    watcher: Watcher,
     stop: CancellationToken,
 }
 
@@ -32,6 +34,7 @@ impl House {
         with_worker: bool,
     ) -> Result<Self, CliError> {
         let coordinator = parts::start_coordinator(context, farm, listen).await?;
+        let watcher = parts::start_watcher(context, &coordinator)?;
         let stop = CancellationToken::new();
         let worker = with_worker.then(|| {
             let plan = WorkerPlan {
@@ -47,7 +50,7 @@ impl House {
             };
             tokio::spawn(parts::run_worker(plan, context.clock.clone(), stop.clone()))
         });
-        Ok(Self { coordinator, worker, stop })
+        Ok(Self { coordinator, worker, watcher, stop })
     }
 
     /// Where clients on this machine reach it.
@@ -72,9 +75,11 @@ impl House {
         }
     }
 
-    /// Ends orderly: the worker gives its jobs back first, then the coordinator closes the store.
+    /// Ends orderly: nothing more is taken from watch folders, the worker gives its jobs back, then
+    /// the coordinator closes the store.
     pub(super) async fn shutdown(self) {
         self.stop.cancel();
+        self.watcher.shutdown().await;
         if let Some(mut worker) = self.worker
             && tokio::time::timeout(WORKER_END, &mut worker).await.is_err()
         {

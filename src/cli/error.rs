@@ -128,7 +128,7 @@ impl From<IntakeError> for CliError {
     fn from(error: IntakeError) -> Self {
         match error {
             IntakeError::Call(error) => error.into(),
-            IntakeError::Refused { .. } => Self::failed(&error),
+            IntakeError::Refused(_) => Self::failed(&error),
         }
     }
 }

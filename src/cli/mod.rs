@@ -37,6 +37,7 @@ mod simulate;
 mod status;
 mod submit;
 mod wait;
+mod watch;
 mod why;
 mod words;
 mod worker;
@@ -58,6 +59,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     if matches!(cli.command, Some(Command::StageHost)) {
         return parts::stage_host();
+    }
+    if let Some(Command::Look { profiles_dir }) = &cli.command {
+        return parts::look(profiles_dir);
     }
     if matches!(cli.command, Some(Command::Adapters)) {
         return parts::list_adapters();
@@ -99,13 +103,14 @@ fn run(context: &Context, command: Option<Command>) -> Result<Exit, CliError> {
         Some(Command::Workers) => workers::run(context),
         Some(Command::Dismiss(arguments)) => dismiss::run(context, arguments),
         Some(Command::Forgive(arguments)) => forgive::run(context, arguments),
+        Some(Command::Watch(arguments)) => watch::run(context, arguments),
         Some(Command::Dead(arguments)) => dead::run(context, &arguments),
         Some(Command::Preview(arguments)) => preview::run(&arguments, context.json),
         Some(Command::Compare(arguments)) => compare::run(&arguments, context.json),
         Some(Command::Renderers(arguments)) => renderers::run(context, arguments),
         Some(Command::Doctor) => doctor::run(context),
         Some(Command::Simulate(arguments)) => simulate::run(context, &arguments),
-        Some(Command::StageHost | Command::Adapters) => Ok(Exit::Internal),
+        Some(Command::StageHost | Command::Adapters | Command::Look { .. }) => Ok(Exit::Internal),
     }
 }
 

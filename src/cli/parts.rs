@@ -5,6 +5,7 @@ use super::error::CliError;
 use crate::clock::Clock;
 use crate::coordinator::{self, Running};
 use crate::model::PathMapping;
+use crate::watch::{self, Watcher};
 use crate::worker::{self, WorkerConfig, WorkerError};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -78,6 +79,33 @@ pub(super) async fn start_coordinator(
     coordinator::start(config).await.map_err(|error| CliError::failed(&error))
 }
 
+/// Watches the farm's watch folders.
+pub(super) fn start_watcher(context: &Context, running: &Running) -> Result<Watcher, CliError> {
+    let parts = running.watch_parts();
+    Ok(Watcher::start(watch::Parts {
+        store: parts.store,
+        artifacts: parts.artifacts,
+        recipes: parts.library,
+        clock: parts.clock,
+        farm: parts.folder,
+        changed: parts.changed,
+        program: this_program()?,
+        profiles_dir: context.folders.renderers(),
+        free_floor_bytes: context.settings.free_floor_mib.value.saturating_mul(1 << 20),
+    }))
+}
+
+/// Looks into files for a watcher, as its child.
+pub(super) fn look(profiles_dir: &Path) -> ExitCode {
+    watch::looker::main(profiles_dir)
+}
+
+/// This program.
+pub(super) fn this_program() -> Result<PathBuf, CliError> {
+    std::env::current_exe()
+        .map_err(|error| CliError::internal(&format!("cannot find this program: {error}")))
+}
+
 /// A worker as the settings describe it.
 #[derive(Debug, Clone)]
 pub(super) struct WorkerPlan {
@@ -107,8 +135,7 @@ pub(super) async fn run_worker(
     clock: Arc<dyn Clock>,
     stop: CancellationToken,
 ) -> Result<(), CliError> {
-    let stage_host = std::env::current_exe()
-        .map_err(|error| CliError::internal(&format!("cannot find this program: {error}")))?;
+    let stage_host = this_program()?;
     let gpus = adapters().await;
     let config = WorkerConfig {
         coordinator: plan.coordinator,

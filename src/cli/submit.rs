@@ -167,17 +167,20 @@ pub(super) fn run(context: &Context, arguments: SubmitArguments) -> Result<Exit,
     if let Some(note) = note {
         output::note(&note);
     }
-    let handover = Handover {
-        recipe: arguments.recipe,
+    let what = crate::intake::Handover {
         settings: arguments.settings.into_iter().collect::<BTreeMap<_, _>>(),
         name: arguments.name,
         separate: arguments.separate,
+        scene,
+        renderers: Arc::new(context.renderers()?),
+        ..crate::intake::Handover::new(arguments.files)
+    };
+    let handover = Handover {
+        recipe: arguments.recipe,
         project: arguments.project,
         priority: arguments.priority,
         if_full: if arguments.hold { IfFull::Hold } else { IfFull::Refuse },
-        scene,
-        renderers: Arc::new(context.renderers()?),
-        ..Handover::new(arguments.files)
+        ..Handover::of(what)
     };
     if arguments.dry_run {
         return dry_run(context, &handover);
@@ -224,12 +227,12 @@ fn dry_run(context: &Context, handover: &Handover) -> Result<Exit, CliError> {
         let known: Vec<&str> = library.names().collect();
         CliError::usage(&format!("no recipe is called '{name}'; there are {}", known.join(", ")))
     })?;
-    let previews = intake::preview(handover, &recipe.settings);
+    let previews = intake::preview(&handover.what, &recipe.settings);
     let is_refused = previews.iter().any(|preview| preview.refused.is_some());
     if context.json {
         output::json(&previews)?;
     } else {
-        let workers = if handover.scene.in_place { workers(context) } else { Vec::new() };
+        let workers = if handover.what.scene.in_place { workers(context) } else { Vec::new() };
         for preview in &previews {
             output::raw(described(preview).as_bytes())?;
             let at = preview.scene.as_ref().and_then(|scene| scene.at.as_deref());
@@ -353,6 +356,7 @@ fn document(item: Item, details: &Details) -> ItemDocument {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::intake::Refusal;
     use crate::model::PipelineId;
 
     #[test]
@@ -379,10 +383,10 @@ mod tests {
         let bad = Item {
             source: "b.stl".to_owned(),
             notes: vec![],
-            outcome: Err(IntakeError::Refused {
+            outcome: Err(IntakeError::Refused(Refusal {
                 reason: crate::model::Reason::InputUnreadable,
                 message: "no such file".to_owned(),
-            }),
+            })),
         };
         let text = serde_json::to_value(document(bad, &Details::new())).expect("json");
         assert_eq!(text["refused"]["code"], "input.unreadable");

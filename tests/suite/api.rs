@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every route, its parameters as `{}`.
-const ROUTES: [(&str, &str); 43] = [
+const ROUTES: [(&str, &str); 51] = [
     ("POST", "/v1/sessions"),
     ("DELETE", "/v1/sessions/{}"),
     ("POST", "/v1/sessions/{}/heartbeat"),
@@ -50,6 +50,14 @@ const ROUTES: [(&str, &str); 43] = [
     ("GET", "/v1/snapshot"),
     ("GET", "/v1/status"),
     ("GET", "/v1/audit"),
+    ("GET", "/v1/watch"),
+    ("POST", "/v1/watch"),
+    ("GET", "/v1/watch/{}"),
+    ("PUT", "/v1/watch/{}"),
+    ("DELETE", "/v1/watch/{}"),
+    ("POST", "/v1/watch/{}/orders"),
+    ("GET", "/v1/watch/{}/files"),
+    ("GET", "/v1/watch/{}/files/{}"),
     ("GET", "/v1/recipes"),
     ("GET", "/v1/events"),
     ("GET", "/v1/openapi.json"),

@@ -77,6 +77,8 @@ pub(crate) struct Farm {
     root: Option<TempDir>,
     folder: PathBuf,
     environment: Vec<(&'static str, String)>,
+    /// What `serve` is started through, with its arguments.
+    wrapper: Vec<String>,
     http: reqwest::Client,
     url: String,
     token: String,
@@ -94,6 +96,7 @@ impl Farm {
             root: Some(root),
             folder,
             environment: vec![("SAWAH_GPU", "off".to_owned()), ("SAWAH_LOG", "info".to_owned())],
+            wrapper: Vec::new(),
             http: reqwest::Client::new(),
             url: String::new(),
             token: String::new(),
@@ -104,6 +107,12 @@ impl Farm {
     pub(crate) fn with(mut self, key: &'static str, value: &str) -> Self {
         self.environment.retain(|(known, _)| *known != key);
         self.environment.push((key, value.to_owned()));
+        self
+    }
+
+    /// Has `serve` started through another program, which is to run its last arguments.
+    pub(crate) fn through(mut self, wrapper: &[&str]) -> Self {
+        self.wrapper = wrapper.iter().map(|&word| word.to_owned()).collect();
         self
     }
 
@@ -126,7 +135,14 @@ impl Farm {
 
     /// The program with nothing of the machine's own settings.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sawah"));
+        self.command_of(&[])
+    }
+
+    fn command_of(&self, wrapper: &[String]) -> Command {
+        let words = wrapper.iter().map(String::as_str).chain([env!("CARGO_BIN_EXE_sawah")]);
+        let mut words = words.collect::<Vec<_>>().into_iter();
+        let mut command = Command::new(words.next().expect("there is one word at least"));
+        command.args(words);
         let foreign = std::env::vars_os().map(|(key, _)| key);
         for key in foreign.filter(|key| key.to_string_lossy().starts_with("SAWAH_")) {
             command.env_remove(key);
@@ -177,7 +193,7 @@ impl Farm {
     }
 
     async fn serve_on(&mut self, port: u16) -> Process {
-        let mut command = self.command();
+        let mut command = self.command_of(&self.wrapper);
         command.args(["serve", "--listen", &format!("127.0.0.1:{port}")]);
         command.stdout(Stdio::piped()).stderr(self.log_file("serve"));
         let mut child = command.spawn().expect("serve can be started");

@@ -18,6 +18,7 @@ mod relay;
 mod small_disk;
 
 // The farm as people meet it.
+mod adopting;
 mod api;
 mod bad_input;
 mod batches;
@@ -36,6 +37,7 @@ mod separate_worker;
 mod twice;
 mod views;
 mod warm;
+mod watch;
 mod worker_disk;
 mod zombie;
 

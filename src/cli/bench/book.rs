@@ -14,6 +14,9 @@ pub(super) enum Unit {
     /// Milliseconds.
     #[serde(rename = "ms")]
     Milliseconds,
+    /// Billions of bytes in a second.
+    #[serde(rename = "GB/s")]
+    GigabytesPerSecond,
     /// Mebibytes.
     #[serde(rename = "MiB")]
     Mebibytes,
@@ -30,6 +33,7 @@ impl Unit {
         match self {
             Self::PerSecond => "/s",
             Self::Milliseconds => "ms",
+            Self::GigabytesPerSecond => "GB/s",
             Self::Mebibytes => "MiB",
             Self::Bytes => "bytes",
             Self::PercentOfCore => "% of a core",

@@ -62,11 +62,9 @@ impl Crew {
         scene: &Path,
         order: SceneOrder,
     ) -> Result<Duration, BenchError> {
-        let handover = Handover {
-            scene: order,
-            renderers: Arc::clone(&self.renderers),
-            ..Handover::new(vec![scene.to_owned()])
-        };
+        let mut handover = Handover::new(vec![scene.to_owned()]);
+        handover.what.scene = order;
+        handover.what.renderers = Arc::clone(&self.renderers);
         let begin_ms = self.clock.now().wall_ms;
         let items = intake::hand_in(&self.client, &handover, &|_| {}).await;
         let item = items.into_iter().next();

@@ -8,6 +8,7 @@ mod book;
 mod claims;
 mod crew;
 mod echo;
+mod ingest;
 mod latency;
 mod lives;
 mod ordering;
@@ -20,6 +21,7 @@ mod serving;
 mod shots;
 mod timing;
 mod wal;
+mod watching;
 mod wire;
 mod wire_lives;
 
@@ -47,6 +49,8 @@ const EXAMPLES: &str = "Examples:
   sawah bench --json
   sawah bench --renderers
   sawah bench --previews models
+  sawah bench --watch
+  sawah bench --ingest 2G --folder /srv/farm-disk
   sawah bench --full --folder /srv/farm-disk
 
 It measures on a folder of its own, which it removes: put that on the disk the farm will use. A
@@ -72,6 +76,15 @@ pub(super) struct BenchArguments {
     /// needs a display
     #[arg(long, value_name = "DIR", conflicts_with_all = ["full", "jobs", "renderers"])]
     previews: Option<PathBuf>,
+    /// A file of this size into the content store, hashed and flushed, beside dd that copies and
+    /// flushes [default: 2G]
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, default_missing_value = "")]
+    #[arg(value_parser = ingest::Size::parse)]
+    #[arg(conflicts_with_all = ["full", "jobs", "renderers", "previews"])]
+    ingest: Option<ingest::Size>,
+    /// How soon files of watch folders are worked on, and what watching many files costs
+    #[arg(long, conflicts_with_all = ["full", "jobs", "renderers", "previews", "ingest"])]
+    watch: bool,
     /// Where to measure; a new folder is made inside and removed [default: the system's own for
     /// temporary files]
     #[arg(long, value_name = "DIR")]
@@ -167,6 +180,12 @@ async fn measure_all(
 ) -> Result<(), BenchError> {
     if let Some(models) = &arguments.previews {
         return previews::measure(models, plan, book);
+    }
+    if let Some(size) = arguments.ingest {
+        return ingest::measure(size, plan, book);
+    }
+    if arguments.watch {
+        return watching::measure(plan, book).await;
     }
     if arguments.renderers {
         return programs::measure(context, plan, book).await;

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 /// What happens with the files of one watch folder. Waits are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 pub struct WatchRules {
     /// The recipe; none means the farm's default for the kind.
     pub recipe: Option<String>,

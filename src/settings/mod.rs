@@ -244,15 +244,24 @@ impl Settings {
                     file.log_format(),
                 )?
                 .unwrap_or_else(|| by_default(LogFormat::Text)),
-            lease_ms: from
-                .value("lease_ms", "SAWAH_LEASE_MS", None, file.lease_ms())?
-                .unwrap_or_else(|| by_default(limits::LEASE_MS)),
-            heartbeat_ms: from
-                .value("heartbeat_ms", "SAWAH_HEARTBEAT_MS", None, file.heartbeat_ms())?
-                .unwrap_or_else(|| by_default(limits::HEARTBEAT_MS)),
-            free_floor_mib: from
-                .value("free_floor_mib", "SAWAH_FREE_FLOOR_MIB", None, file.free_floor_mib())?
-                .unwrap_or_else(|| by_default(limits::FREE_FLOOR_MIB)),
+            lease_ms: from.number(
+                "lease_ms",
+                "SAWAH_LEASE_MS",
+                file.lease_ms(),
+                limits::LEASE_MS,
+            )?,
+            heartbeat_ms: from.number(
+                "heartbeat_ms",
+                "SAWAH_HEARTBEAT_MS",
+                file.heartbeat_ms(),
+                limits::HEARTBEAT_MS,
+            )?,
+            free_floor_mib: from.number(
+                "free_floor_mib",
+                "SAWAH_FREE_FLOOR_MIB",
+                file.free_floor_mib(),
+                limits::FREE_FLOOR_MIB,
+            )?,
             webhook_dead_letter: from.text(
                 "webhooks.dead_letter",
                 "SAWAH_WEBHOOK_DEAD_LETTER",
@@ -433,6 +442,17 @@ impl Sources<'_> {
             refused("farm", &Setting { value, origin: chosen.origin.clone() }, error.to_string())
         })?;
         Ok(Some(Setting { value: absolute, origin: chosen.origin }))
+    }
+
+    /// A number that no flag sets.
+    fn number(
+        &self,
+        key: &'static str,
+        variable: &'static str,
+        file: Option<Setting<u64>>,
+        default: u64,
+    ) -> Result<Setting<u64>, SettingsError> {
+        Ok(self.value(key, variable, None, file)?.unwrap_or_else(|| by_default(default)))
     }
 
     fn value<T: FromStr<Err: fmt::Display>>(

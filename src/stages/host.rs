@@ -226,7 +226,7 @@ fn kill_own_group() -> ! {
 
 /// Bounds the address space; 0 means no limit.
 #[cfg(unix)]
-fn limit_memory(memory_bytes: u64) -> Result<(), Failure> {
+pub(crate) fn limit_memory(memory_bytes: u64) -> Result<(), Failure> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     if memory_bytes == 0 {
         return Ok(());

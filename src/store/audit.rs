@@ -114,6 +114,14 @@ impl Row {
                 Self { cause: "worker_quarantined", ..Self::default() }
             }
             Change::WorkerForgiven { .. } => Self { cause: "worker_forgiven", ..Self::default() },
+            Change::WatchFolderChanged { .. } | Change::WatchFileChanged { .. } => {
+                Self::of_watching(change)
+            }
+        }
+    }
+
+    fn of_watching(change: &Change) -> Self {
+        match change {
             Change::WatchFolderChanged { verb, .. } => {
                 Self { cause: verb.as_str(), ..Self::default() }
             }
@@ -123,6 +131,7 @@ impl Row {
                 cause: "watch",
                 ..Self::default()
             },
+            _ => Self::default(),
         }
     }
 

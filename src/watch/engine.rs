@@ -20,7 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Jobs of one folder that are done or wait to be done at once: folders take turns.
 pub(super) const JOBS_AT_ONCE: usize = 4;
@@ -72,8 +71,6 @@ pub(super) struct Engine {
     noted: WatchHealth,
     /// Something was committed since the ends of pipelines were looked at.
     pub(super) has_news: bool,
-    /// Whether a letter about events is on its way.
-    pub(super) wakes: Option<Arc<AtomicBool>>,
     next_ends_ms: u64,
 }
 
@@ -170,7 +167,6 @@ impl Engine {
             noted: health.clone(),
             health,
             has_news: true,
-            wakes: None,
             next_ends_ms: 0,
         };
         engine.read_ledger()?;

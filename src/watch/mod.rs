@@ -11,6 +11,7 @@ pub mod ending;
 pub mod hints;
 pub mod ignore;
 pub mod looker;
+mod mail;
 pub mod mounts;
 pub mod names;
 pub mod notes;

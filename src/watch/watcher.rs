@@ -4,6 +4,7 @@
 use super::engine::Engine;
 use super::jobs::{Done, Job, Tools};
 use super::looker::Looker;
+use super::mail::{Inbox, Letters, Mail, post};
 use super::mounts::{self, Storage};
 use crate::artifacts::Artifacts;
 use crate::clock::Clock;
@@ -15,7 +16,7 @@ use crate::store::{Store, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -82,20 +83,6 @@ impl Watcher {
     }
 }
 
-/// What a folder's thread is told.
-enum Mail {
-    /// Look around.
-    Wake,
-    /// Something was committed, or an order left.
-    News,
-    /// A job is done.
-    Done(Box<Done>),
-    /// An operator paused or resumed the folder.
-    Paused(bool),
-    /// End.
-    Stop,
-}
-
 struct Supervisor {
     store: Store,
     changed: Arc<Notify>,
@@ -111,13 +98,14 @@ struct Crew {
     tools: Tools,
     recipes: Library,
     renderers: Arc<renderers::Library>,
-    jobs: SyncSender<(Job, Sender<Mail>)>,
+    jobs: SyncSender<(Job, Letters)>,
 }
 
 struct Watched {
     rules: WatchRules,
     paused: bool,
-    mail: Sender<Mail>,
+    is_ending: bool,
+    letters: Letters,
     thread: JoinHandle<()>,
 }
 
@@ -136,7 +124,7 @@ impl Supervisor {
             free_floor_bytes: parts.free_floor_bytes,
         };
         let most = limits::WATCH_FOLDERS as usize * super::engine::JOBS_AT_ONCE;
-        let (jobs, waiting) = sync_channel::<(Job, Sender<Mail>)>(most);
+        let (jobs, waiting) = sync_channel::<(Job, Letters)>(most);
         let readers = start_readers(&tools, waiting);
         let crew = Crew {
             tools: tools.clone(),
@@ -189,8 +177,7 @@ impl Supervisor {
 
     fn tell_all(&self) {
         for folder in self.folders.values() {
-            // A thread that has ended is noticed by `follow`.
-            let _ = folder.mail.send(Mail::News);
+            folder.letters.news();
         }
     }
 
@@ -198,18 +185,18 @@ impl Supervisor {
     fn follow(&mut self, views: Vec<WatchFolderView>) {
         let wanted: BTreeMap<_, _> = views.into_iter().map(|view| (view.id, view)).collect();
         self.folders.retain(|id, folder| {
-            let same = |view: &&WatchFolderView| view.rules == folder.rules;
-            let stays = wanted.get(id).filter(same).is_some() && !folder.thread.is_finished();
-            if !stays {
-                let _ = folder.mail.send(Mail::Stop);
+            let same = |view: &WatchFolderView| view.rules == folder.rules;
+            if !folder.is_ending && !wanted.get(id).is_some_and(same) {
+                // One whose box is full is told the next time.
+                folder.is_ending = folder.letters.order(Mail::Stop);
             }
-            stays
+            // A folder has one thread at most: the next begins when this one has ended.
+            !folder.thread.is_finished()
         });
         for (id, view) in wanted {
             if let Some(folder) = self.folders.get_mut(&id) {
-                if folder.paused != view.paused {
+                if folder.paused != view.paused && folder.letters.order(Mail::Paused(view.paused)) {
                     folder.paused = view.paused;
-                    let _ = folder.mail.send(Mail::Paused(view.paused));
                 }
             } else if let Err(error) = self.start(view) {
                 tracing::warn!(%error, "no thread for a watch folder");
@@ -218,21 +205,24 @@ impl Supervisor {
     }
 
     fn start(&mut self, view: WatchFolderView) -> std::io::Result<()> {
-        let (mail, inbox) = channel();
+        let (letters, inbox) = post();
         let crew = self.crew.clone();
         let (id, rules, paused) = (view.id, view.rules.clone(), view.paused);
-        let own = mail.clone();
-        let thread = std::thread::Builder::new()
-            .name(format!("watch-{id}"))
-            .spawn(move || watch(&crew, &view, &own, &inbox))?;
-        self.folders.insert(id, Watched { rules, paused, mail, thread });
+        let (own, changed) = (letters.clone(), Arc::clone(&self.changed));
+        let thread = std::thread::Builder::new().name(format!("watch-{id}")).spawn(move || {
+            if watch(&crew, &view, &own, &inbox) == Ending::Told {
+                changed.notify_one();
+            }
+        })?;
+        self.folders.insert(id, Watched { rules, paused, is_ending: false, letters, thread });
         Ok(())
     }
 
     async fn end(self) {
         self.tools.stopping.store(true, Ordering::Relaxed);
         for folder in self.folders.values() {
-            let _ = folder.mail.send(Mail::Stop);
+            // One whose box is full sees the flag.
+            let _ = folder.letters.order(Mail::Stop);
         }
         let threads: Vec<_> = self.folders.into_values().map(|folder| folder.thread).collect();
         // The readers end with the last one who could send them a job.
@@ -247,7 +237,7 @@ impl Supervisor {
     }
 }
 
-fn start_readers(tools: &Tools, waiting: Receiver<(Job, Sender<Mail>)>) -> Vec<JoinHandle<()>> {
+fn start_readers(tools: &Tools, waiting: Receiver<(Job, Letters)>) -> Vec<JoinHandle<()>> {
     let waiting = Arc::new(Mutex::new(waiting));
     let start = |number: usize| {
         let (tools, waiting) = (tools.clone(), Arc::clone(&waiting));
@@ -256,8 +246,7 @@ fn start_readers(tools: &Tools, waiting: Receiver<(Job, Sender<Mail>)>) -> Vec<J
                 let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok((job, answer)) = next else { return };
                 let done = tools.run(job);
-                // A folder that is watched no more wants no answer.
-                let _ = answer.send(Mail::Done(Box::new(done)));
+                answer.done(done);
             }
         };
         std::thread::Builder::new().name(format!("watch-reader-{number}")).spawn(read)
@@ -278,8 +267,17 @@ fn ways(root: &Path, rules: &WatchRules) -> (bool, u64) {
     (events, rules.settle_ms.unwrap_or(usual_ms))
 }
 
+/// Why a folder's thread ended.
+#[derive(PartialEq, Eq)]
+enum Ending {
+    /// It was told to: the folder is gone, or has new rules.
+    Told,
+    /// It cannot go on, and is started again after a while.
+    Trouble,
+}
+
 /// Watches one folder until it is told to stop.
-fn watch(crew: &Crew, view: &WatchFolderView, own: &Sender<Mail>, inbox: &Receiver<Mail>) {
+fn watch(crew: &Crew, view: &WatchFolderView, own: &Letters, inbox: &Inbox) -> Ending {
     let clock = Arc::clone(&crew.tools.clock);
     let (events, settle_ms) = ways(Path::new(&view.path), &view.rules);
     let opened = Engine::open(
@@ -292,29 +290,26 @@ fn watch(crew: &Crew, view: &WatchFolderView, own: &Sender<Mail>, inbox: &Receiv
     let mut engine = match opened {
         Ok(engine) => engine,
         // The supervisor starts it again.
-        Err(error) => return tracing::warn!(%error, path = view.path, "a folder is not watched"),
+        Err(error) => {
+            tracing::warn!(%error, path = view.path, "a folder is not watched");
+            return Ending::Trouble;
+        }
     };
-    loop {
+    while !crew.tools.stopping.load(Ordering::Relaxed) {
         if events && engine.lacks_events(clock.now().mono_ms) {
-            let (mail, told) = (own.clone(), Arc::new(AtomicBool::new(false)));
-            engine.wakes.clone_from(&Some(Arc::clone(&told)));
-            engine.ask_for_events(clock.now().mono_ms, move || {
-                // One letter is enough until it was read.
-                if !told.swap(true, Ordering::Relaxed) {
-                    let _ = mail.send(Mail::Wake);
-                }
-            });
+            let letters = own.clone();
+            engine.ask_for_events(clock.now().mono_ms, move || letters.wake());
         }
         let wake_at_ms = match engine.step(clock.now()) {
             Ok(step) => {
                 for job in step.jobs {
                     if crew.jobs.send((job, own.clone())).is_err() {
-                        return;
+                        return Ending::Trouble;
                     }
                 }
                 step.wake_at_ms
             }
-            Err(StoreError::Closed) => return,
+            Err(StoreError::Closed) => return Ending::Trouble,
             Err(error) => {
                 tracing::warn!(%error, path = view.path, "the ledger of a watch folder fails");
                 clock.now().mono_ms.saturating_add(TROUBLE_MS)
@@ -323,31 +318,18 @@ fn watch(crew: &Crew, view: &WatchFolderView, own: &Sender<Mail>, inbox: &Receiv
         let now_ms = clock.now().mono_ms;
         let wait_ms = wake_at_ms.saturating_sub(now_ms).min(LONGEST_WAIT_MS);
         if !read_mail(&mut engine, inbox, Duration::from_millis(wait_ms), &*clock) {
-            return;
+            return Ending::Told;
         }
     }
+    Ending::Told
 }
 
 /// Waits for mail and reads all of it; false where the thread is to end.
-fn read_mail(
-    engine: &mut Engine,
-    inbox: &Receiver<Mail>,
-    wait: Duration,
-    clock: &dyn Clock,
-) -> bool {
-    let mut next = match inbox.recv_timeout(wait) {
-        Ok(mail) => Some(mail),
-        Err(RecvTimeoutError::Timeout) => None,
-        Err(RecvTimeoutError::Disconnected) => return false,
-    };
+fn read_mail(engine: &mut Engine, inbox: &Inbox, wait: Duration, clock: &dyn Clock) -> bool {
+    let mut next = inbox.next(wait);
     while let Some(mail) = next {
         match mail {
-            Mail::Wake => {
-                engine.around.is_told = true;
-                if let Some(told) = &engine.wakes {
-                    told.store(false, Ordering::Relaxed);
-                }
-            }
+            Mail::Wake => engine.around.is_told = true,
             Mail::News => engine.has_news = true,
             Mail::Paused(paused) => engine.paused = paused,
             Mail::Stop => return false,
@@ -357,7 +339,7 @@ fn read_mail(
                 Err(error) => tracing::warn!(%error, "the ledger of a watch folder fails"),
             },
         }
-        next = inbox.try_recv().ok();
+        next = inbox.next(Duration::ZERO);
     }
     true
 }

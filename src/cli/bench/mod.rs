@@ -59,6 +59,7 @@ submission makes one pipeline with one job; lives are those of jobs that draw on
 /// Measure the farm's speed on this machine, next to the raw limits of disk, SQLite and HTTP
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct BenchArguments {
     /// Less of everything, in well under a minute
     #[arg(long, conflicts_with = "full")]

@@ -200,6 +200,7 @@ impl Settings {
         let farm = from.path("SAWAH_FARM", flags.farm.map(|v| (v, "--farm")), file.farm())?;
         let work = flags.work.map(|v| (v, "--work"));
         let work = from.path("SAWAH_WORKER_WORK_DIR", work, file.worker_work_dir())?;
+        let [lease_ms, heartbeat_ms, free_floor_mib] = from.numbers()?;
         let settings = Self {
             farm: farm.unwrap_or_else(|| by_default(folders.farm())),
             listen: from
@@ -244,24 +245,9 @@ impl Settings {
                     file.log_format(),
                 )?
                 .unwrap_or_else(|| by_default(LogFormat::Text)),
-            lease_ms: from.number(
-                "lease_ms",
-                "SAWAH_LEASE_MS",
-                file.lease_ms(),
-                limits::LEASE_MS,
-            )?,
-            heartbeat_ms: from.number(
-                "heartbeat_ms",
-                "SAWAH_HEARTBEAT_MS",
-                file.heartbeat_ms(),
-                limits::HEARTBEAT_MS,
-            )?,
-            free_floor_mib: from.number(
-                "free_floor_mib",
-                "SAWAH_FREE_FLOOR_MIB",
-                file.free_floor_mib(),
-                limits::FREE_FLOOR_MIB,
-            )?,
+            lease_ms,
+            heartbeat_ms,
+            free_floor_mib,
             webhook_dead_letter: from.text(
                 "webhooks.dead_letter",
                 "SAWAH_WEBHOOK_DEAD_LETTER",
@@ -444,15 +430,20 @@ impl Sources<'_> {
         Ok(Some(Setting { value: absolute, origin: chosen.origin }))
     }
 
-    /// A number that no flag sets.
-    fn number(
-        &self,
-        key: &'static str,
-        variable: &'static str,
-        file: Option<Setting<u64>>,
-        default: u64,
-    ) -> Result<Setting<u64>, SettingsError> {
-        Ok(self.value(key, variable, None, file)?.unwrap_or_else(|| by_default(default)))
+    /// Those that no flag sets: `lease_ms`, `heartbeat_ms` and `free_floor_mib`.
+    fn numbers(&self) -> Result<[Setting<u64>; 3], SettingsError> {
+        let number = |key, variable, file, default| {
+            let found = self.value(key, variable, None, file)?;
+            Ok(found.unwrap_or_else(|| by_default(default)))
+        };
+        let file = &self.file;
+        let beat = file.heartbeat_ms();
+        let floor = file.free_floor_mib();
+        Ok([
+            number("lease_ms", "SAWAH_LEASE_MS", file.lease_ms(), limits::LEASE_MS)?,
+            number("heartbeat_ms", "SAWAH_HEARTBEAT_MS", beat, limits::HEARTBEAT_MS)?,
+            number("free_floor_mib", "SAWAH_FREE_FLOOR_MIB", floor, limits::FREE_FLOOR_MIB)?,
+        ])
     }
 
     fn value<T: FromStr<Err: fmt::Display>>(

@@ -232,22 +232,22 @@ impl Engine {
             match self.ready(&key, unit, &pending, now_ms) {
                 Ready::Look => jobs.extend(self.look_into(&key)),
                 Ready::Take => jobs.extend(self.take(&key)),
-                Ready::Wait(_, why) => self.wait(&key, why),
+                Ready::Wait(_, why) => self.wait(&key, &why),
                 Ready::Claimed(by) => {
                     let why = format!("it goes along with {}", shown(&by));
-                    self.wait(&key, why);
+                    self.wait(&key, &why);
                 }
             }
         }
         jobs
     }
 
-    fn wait(&mut self, key: &Path, why: String) {
+    fn wait(&mut self, key: &Path, why: &str) {
         let members = self.units.get(key).map(|unit| unit.members.clone()).unwrap_or_default();
         for path in members {
             let still = |it: &super::tracked::Tracked| matches!(it.stage, Stage::Still { .. });
             if self.get(&path).is_some_and(still) {
-                self.note(&path, waiting_note(why.clone()));
+                self.note(&path, waiting_note(why.to_owned()));
             }
         }
     }
@@ -455,7 +455,7 @@ fn asset_names(key: &Path, own: &AssetName) -> Vec<AssetName> {
     let own = own.as_str();
     let mut names = vec![own.to_owned()];
     let folders: Vec<String> =
-        key.parent().into_iter().flat_map(Path::iter).map(|part| names::shown(part)).collect();
+        key.parent().into_iter().flat_map(Path::iter).map(names::shown).collect();
     if let Some(folder) = folders.last() {
         names.push(format!("{folder}-{own}"));
     }

@@ -2,7 +2,7 @@
 //! operators change.
 
 use super::engine::Engine;
-use super::jobs::{Done, Job, Tools};
+use super::jobs::{Job, Tools};
 use super::looker::Looker;
 use super::mail::{Inbox, Letters, Mail, post};
 use super::mounts::{self, Storage};

@@ -26,7 +26,7 @@ const IDLE_FILES: u32 = 100_000;
 const QUICK_IDLE_FILES: u32 = 10_000;
 const FILES_PER_FOLDER: u32 = 100;
 /// How long nothing happens.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE: Duration = Duration::from_mins(1);
 const QUICK_IDLE: Duration = Duration::from_secs(15);
 /// Between two looks whether the watcher is ready.
 const LOOK: Duration = Duration::from_millis(200);

@@ -2,5 +2,6 @@
 
 mod asked;
 mod bench;
+mod many;
 mod sets;
 mod single;

@@ -16,7 +16,7 @@ mod ledger;
 mod life;
 mod message;
 mod operator;
-mod random;
+pub(crate) mod random;
 mod time;
 mod work;
 mod worker;

@@ -2,16 +2,16 @@
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]
-pub(super) struct Random {
+pub(crate) struct Random {
     state: u64,
 }
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -20,23 +20,23 @@ impl Random {
     }
 
     /// From `low` to `high`, both included.
-    pub(super) fn range(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn range(&mut self, low: u64, high: u64) -> u64 {
         let span = high.saturating_sub(low).saturating_add(1);
         low.saturating_add(self.next() % span.max(1))
     }
 
     /// True so many times in a thousand.
-    pub(super) fn permille(&mut self, chance: u64) -> bool {
+    pub(crate) fn permille(&mut self, chance: u64) -> bool {
         self.next() % 1_000 < chance
     }
 
     /// One of them; none of none.
-    pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         let index = self.next() % (from.len() as u64).max(1);
         from.get(usize::try_from(index).unwrap_or(0))
     }
 
-    pub(super) fn bytes(&mut self) -> [u8; 16] {
+    pub(crate) fn bytes(&mut self) -> [u8; 16] {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.next().to_le_bytes());
         bytes[8..].copy_from_slice(&self.next().to_le_bytes());

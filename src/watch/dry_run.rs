@@ -197,8 +197,9 @@ impl Rehearsal<'_> {
 
     fn judge(&mut self) {
         for (folder, files) in std::mem::take(&mut self.folders) {
+            let goes_along = |path: &Path| self.claims.contains_key(path);
             let found =
-                units::of_folder(&folder, files.iter(), &self.claims, self.with.rules.separate);
+                units::of_folder(&folder, files.iter(), goes_along, self.with.rules.separate);
             for (key, unit) in found {
                 let fate = self.fate(&folder, &key, &unit, files.get(&key));
                 self.fates.insert(key, fate);

@@ -3,10 +3,12 @@
 //! moment: [`Engine::step`] is given the time, and jobs that take long are given back by it.
 
 use super::book::Book;
+use super::claims::Claims;
 use super::hints::Hints;
 use super::ignore::IgnoreList;
 use super::jobs::{Job, Tools};
 use super::names::NameKey;
+use super::queue::Queue;
 use super::settle::SettleRules;
 use super::tracked::{Noted, Stage, Tracked};
 use super::units::Unit;
@@ -48,10 +50,12 @@ pub(super) struct Engine {
     /// Folders whose units are to be found anew.
     pub(super) replan: BTreeSet<PathBuf>,
     pub(super) units: BTreeMap<PathBuf, Unit>,
+    /// Which of them is next.
+    pub(super) queue: Queue,
     /// Units that are read now.
     pub(super) taking: BTreeSet<PathBuf>,
     /// Files that go along with a unit.
-    pub(super) claims: BTreeMap<PathBuf, PathBuf>,
+    pub(super) claims: Claims,
     /// Files that went along with what was handed in.
     pub(super) parts: BTreeMap<PathBuf, PathBuf>,
     /// Files that are named and were not there, with those that name them.
@@ -146,7 +150,8 @@ impl Engine {
             replan: BTreeSet::new(),
             units: BTreeMap::new(),
             taking: BTreeSet::new(),
-            claims: BTreeMap::new(),
+            claims: Claims::default(),
+            queue: Queue::default(),
             parts: BTreeMap::new(),
             wanted: BTreeMap::new(),
             orders: BTreeMap::new(),
@@ -219,7 +224,7 @@ impl Engine {
         }
         self.look_around(now);
         self.look_at_due(now_ms);
-        self.find_units();
+        self.line_up(now_ms);
         let mut jobs = self.take_ready(now_ms);
         if is_told || self.deliver_again_ms().is_some_and(|at_ms| now_ms >= at_ms) {
             self.has_news = false;
@@ -244,8 +249,11 @@ impl Engine {
             at_ms = at_ms.min(self.around.hints_at_ms);
         }
         let may_take = !self.paused && self.held.is_none() && self.running < JOBS_AT_ONCE;
-        if may_take && let Some(ready_ms) = self.next_ready_ms(now_ms) {
-            at_ms = at_ms.min(ready_ms);
+        if may_take && self.queue.has_ready() {
+            at_ms = now_ms;
+        }
+        if let Some(pass_ms) = self.queue.pass_ms() {
+            at_ms = at_ms.min(pass_ms);
         }
         if self.has_news {
             at_ms = at_ms.min(self.next_ends_ms);

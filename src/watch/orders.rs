@@ -4,6 +4,7 @@ use super::engine::Engine;
 use super::tracked::{Noted, Stage};
 use crate::protocol::watch::{WatchFileState, WatchOrder};
 use crate::store::{PendingWatchOrder, StoreError};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 impl Engine {
@@ -11,9 +12,10 @@ impl Engine {
     /// restart begins it again.
     pub(super) fn carry_out_orders(&mut self, now_ms: u64) -> Result<(), StoreError> {
         let store = self.tools.store.clone();
+        let begun: BTreeSet<i64> =
+            self.orders.values().flat_map(|ordered| ordered.ids.iter().copied()).collect();
         for order in self.tools.handle.block_on(store.watch_orders(self.id))? {
-            let is_begun = self.orders.values().any(|ordered| ordered.ids.contains(&order.id));
-            if !is_begun {
+            if !begun.contains(&order.id) {
                 self.carry_out(order, now_ms)?;
             }
         }
@@ -62,7 +64,7 @@ impl Engine {
 
     /// The unit that a file is taken with.
     fn key_of(&self, path: &Path) -> PathBuf {
-        self.claims.get(path).or_else(|| self.parts.get(path)).map_or(path, |key| key).to_owned()
+        self.claims.of(path).or_else(|| self.parts.get(path)).map_or(path, |key| key).to_owned()
     }
 
     fn withdrawn(&mut self, path: &Path) {

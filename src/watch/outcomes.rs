@@ -23,7 +23,7 @@ impl Engine {
         let now_ms = now.mono_ms;
         self.running = self.running.saturating_sub(1);
         match done {
-            Done::Looked(key, plan) => self.looked(&key, plan, now_ms),
+            Done::Looked(key, plan) => self.looked(&key, plan),
             Done::Took(key, took) => {
                 self.taking.remove(&key);
                 self.took(&key, took, now_ms);
@@ -90,8 +90,7 @@ impl Engine {
     /// Files that are read for a unit: its own, and those that go along.
     fn read_for(&self, key: &Path) -> Vec<PathBuf> {
         let mut paths = self.units.get(key).map(|unit| unit.members.clone()).unwrap_or_default();
-        let along = self.claims.iter().filter(|(_, by)| by.as_path() == key);
-        paths.extend(along.map(|(path, _)| path.clone()));
+        paths.extend(self.claims.along(key).cloned());
         paths
     }
 
@@ -187,7 +186,7 @@ impl Engine {
         // A file that changed since, or that another asset still waits for, stays.
         let settled = files.filter_map(|path| {
             let tracked = self.get(&path)?;
-            (tracked.is_taken() && !self.claims.contains_key(&path))
+            (tracked.is_taken() && self.claims.of(&path).is_none())
                 .then(|| (path.clone(), tracked.sight))
         });
         Delivery {

@@ -1,7 +1,7 @@
 //! From files that are still to assets that can be handed in.
 
 use super::book::shown;
-use super::engine::{Engine, JOBS_AT_ONCE};
+use super::engine::Engine;
 use super::jobs::{Job, Take};
 use super::names::{self, NameKey};
 use super::recipe;
@@ -19,22 +19,8 @@ use std::path::{Path, PathBuf};
 pub(super) const UNSUPPORTED: &str = "the farm cannot do anything with files of this kind";
 /// Why a side file waits by itself.
 pub(super) const SIDE_ALONE: &str = "it goes along with the file that names it";
-/// Names of side files in one text.
-const NAMES_SHOWN: usize = 3;
 /// Names tried for an asset whose file's name another file of the farm has.
 const NAMES_TRIED: u32 = 50;
-
-/// Whether a unit can be taken now.
-enum Ready {
-    /// Look into it first.
-    Look,
-    /// Now.
-    Take,
-    /// Not before this time; none: not before something else changes.
-    Wait(Option<u64>, String),
-    /// It goes along with another.
-    Claimed(PathBuf),
-}
 
 impl Engine {
     /// A file is still from now on.
@@ -55,11 +41,11 @@ impl Engine {
         let mut waiting: BTreeSet<PathBuf> =
             self.wanted.get(&NameKey::of(path)).cloned().unwrap_or_default();
         waiting.extend(self.parts.get(path).cloned());
-        waiting.extend(self.claims.get(path).cloned());
+        waiting.extend(self.claims.of(path).cloned());
         for main in waiting {
             self.revive(&main, now_ms);
         }
-        if kind == Some(FileKind::Side) && !self.claims.contains_key(path) {
+        if kind == Some(FileKind::Side) && self.claims.of(path).is_none() {
             self.note(path, waiting_note(SIDE_ALONE.to_owned()));
         }
     }
@@ -79,7 +65,7 @@ impl Engine {
 
     /// Units that had this file are to be found anew.
     pub(super) fn unplan(&mut self, path: &Path) {
-        if let Some(key) = self.claims.get(path).cloned()
+        if let Some(key) = self.claims.of(path).cloned()
             && let Some(unit) = self.units.get_mut(&key)
         {
             unit.look = Look::Wanted;
@@ -89,6 +75,7 @@ impl Engine {
 
     pub(super) fn plan_folder_of(&mut self, path: &Path) {
         if let Some(folder) = path.parent() {
+            self.queue.is_stale = true;
             self.replan.insert(folder.to_owned());
         }
     }
@@ -122,7 +109,8 @@ impl Engine {
             let paths: Vec<(PathBuf, &super::tracked::Tracked)> =
                 files.iter().map(|(name, tracked)| (folder.join(name), tracked)).collect();
             let given = paths.iter().map(|(path, tracked)| (path, *tracked));
-            let found = units::of_folder(&folder, given, &self.claims, self.rules.separate);
+            let goes_along = |path: &Path| self.claims.of(path).is_some();
+            let found = units::of_folder(&folder, given, goes_along, self.rules.separate);
             let old: Vec<PathBuf> = self
                 .units
                 .range(folder.clone()..)
@@ -165,20 +153,13 @@ impl Engine {
 
     /// Files that went along with a unit are free again.
     pub(super) fn release_claims(&mut self, key: &Path) {
-        let freed: Vec<PathBuf> = self
-            .claims
-            .iter()
-            .filter(|(_, by)| by.as_path() == key)
-            .map(|(path, _)| path.clone())
-            .collect();
-        for path in freed {
-            self.claims.remove(&path);
+        for path in self.claims.release(key) {
             self.plan_folder_of(&path);
         }
     }
 
     /// What a unit consists of is known now.
-    pub(super) fn looked(&mut self, key: &Path, plan: Result<Plan, Refusal>, now_ms: u64) {
+    pub(super) fn looked(&mut self, key: &Path, plan: Result<Plan, Refusal>) {
         let is_wanted = self.units.get(key).is_some_and(|unit| matches!(unit.look, Look::Running));
         if !is_wanted {
             return;
@@ -187,7 +168,7 @@ impl Engine {
         if let Ok(plan) = &plan {
             for file in plan.files.iter().filter(|file| file.name != plan.main_file) {
                 if let Ok(relative) = file.path.strip_prefix(&self.root) {
-                    self.claims.insert(relative.to_owned(), key.to_owned());
+                    self.claims.claim(relative, key);
                     self.plan_folder_of(relative);
                 }
             }
@@ -198,138 +179,10 @@ impl Engine {
         if let Some(unit) = self.units.get_mut(key) {
             unit.look = Look::Done(Box::new(plan));
         }
-        let _ = now_ms;
+        self.queue.first(key);
     }
 
-    /// When the next unit is ready, as far as that is a matter of time.
-    pub(super) fn next_ready_ms(&self, now_ms: u64) -> Option<u64> {
-        let pending = self.pending_mains();
-        let at = |(key, unit): (&PathBuf, &Unit)| match self.ready(key, unit, &pending, now_ms) {
-            Ready::Look | Ready::Take => Some(now_ms),
-            Ready::Wait(at_ms, _) => at_ms,
-            Ready::Claimed(_) => None,
-        };
-        self.units.iter().filter(|(key, _)| !self.taking.contains(*key)).filter_map(at).min()
-    }
-
-    /// Jobs for units that are ready, as many as may run.
-    pub(super) fn take_ready(&mut self, now_ms: u64) -> Vec<Job> {
-        if self.held.as_ref().is_some_and(|(_, until_ms)| now_ms >= *until_ms) {
-            self.held = None;
-        }
-        let mut jobs = Vec::new();
-        if self.paused || self.held.is_some() || self.units.is_empty() {
-            return jobs;
-        }
-        let pending = self.pending_mains();
-        let keys: Vec<PathBuf> =
-            self.units.keys().filter(|key| !self.taking.contains(*key)).cloned().collect();
-        for key in keys {
-            if self.running >= JOBS_AT_ONCE {
-                break;
-            }
-            let Some(unit) = self.units.get(&key) else { continue };
-            match self.ready(&key, unit, &pending, now_ms) {
-                Ready::Look => jobs.extend(self.look_into(&key)),
-                Ready::Take => jobs.extend(self.take(&key)),
-                Ready::Wait(_, why) => self.wait(&key, &why),
-                Ready::Claimed(by) => {
-                    let why = format!("it goes along with {}", shown(&by));
-                    self.wait(&key, &why);
-                }
-            }
-        }
-        jobs
-    }
-
-    fn wait(&mut self, key: &Path, why: &str) {
-        let members = self.units.get(key).map(|unit| unit.members.clone()).unwrap_or_default();
-        for path in members {
-            let still = |it: &super::tracked::Tracked| matches!(it.stage, Stage::Still { .. });
-            if self.get(&path).is_some_and(still) {
-                self.note(&path, waiting_note(why.to_owned()));
-            }
-        }
-    }
-
-    fn ready(&self, key: &Path, unit: &Unit, pending: &BTreeSet<PathBuf>, now_ms: u64) -> Ready {
-        let patience_ms = unit.still_since_ms.saturating_add(self.rules.side_wait_ms);
-        let is_patient = now_ms < patience_ms;
-        match unit.shape {
-            Shape::Whole => match &unit.look {
-                Look::Wanted => Ready::Look,
-                Look::Running => Ready::Wait(None, "its side files are looked for".to_owned()),
-                Look::Done(plan) => self.sides_ready(key, plan, is_patient.then_some(patience_ms)),
-            },
-            Shape::Picture { .. } if self.claims.contains_key(key) => {
-                Ready::Claimed(self.claims.get(key).cloned().unwrap_or_default())
-            }
-            Shape::Picture { numbered: true } if is_patient => {
-                let why = "it may be a frame of a series whose others are to come";
-                Ready::Wait(Some(patience_ms), why.to_owned())
-            }
-            Shape::Picture { .. } if is_patient && names_may_come(key, pending) => {
-                let why = "it may belong to a file that is on its way";
-                Ready::Wait(Some(patience_ms), why.to_owned())
-            }
-            Shape::Picture { .. } => match unit.look {
-                Look::Wanted => Ready::Look,
-                Look::Running => Ready::Wait(None, "it is looked at".to_owned()),
-                Look::Done(_) => Ready::Take,
-            },
-            Shape::Series { growing: true } => {
-                Ready::Wait(None, "a frame of the series is still written".to_owned())
-            }
-            Shape::Series { .. } if is_patient => {
-                Ready::Wait(Some(patience_ms), "more frames of the series may come".to_owned())
-            }
-            Shape::Series { .. } => Ready::Take,
-        }
-    }
-
-    fn sides_ready(
-        &self,
-        key: &Path,
-        plan: &Result<Plan, Refusal>,
-        patience_ms: Option<u64>,
-    ) -> Ready {
-        let Ok(plan) = plan else { return Ready::Take };
-        for file in &plan.files {
-            let Ok(relative) = file.path.strip_prefix(&self.root) else { continue };
-            let stage = self.get(relative).map(|tracked| &tracked.stage);
-            if relative != key && matches!(stage, Some(Stage::Settling { .. })) {
-                let why = format!("{}, which it names, is still written", shown(relative));
-                return Ready::Wait(None, why);
-            }
-        }
-        let missing: Vec<String> = missing(key, plan).iter().map(|path| shown(path)).collect();
-        match patience_ms {
-            Some(at_ms) if !missing.is_empty() => {
-                let more = missing.len().saturating_sub(NAMES_SHOWN);
-                let first: Vec<_> = missing.into_iter().take(NAMES_SHOWN).collect();
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                let why = format!("it waits for side files: {}{more}", first.join(", "));
-                Ready::Wait(Some(at_ms), why)
-            }
-            _ => Ready::Take,
-        }
-    }
-
-    /// Folders with files that may name others and were not looked into yet.
-    fn pending_mains(&self) -> BTreeSet<PathBuf> {
-        let settling = self.due.iter().map(|(_, path)| path).filter(|path| {
-            let kind = self.get(path).and_then(|tracked| tracked.kind);
-            path.file_name().zip(kind).is_some_and(|(name, kind)| intake::names_others(name, kind))
-        });
-        let unseen = self
-            .units
-            .iter()
-            .filter(|(_, unit)| unit.shape == Shape::Whole && !matches!(unit.look, Look::Done(_)));
-        let folders = settling.chain(unseen.map(|(key, _)| key)).filter_map(|path| path.parent());
-        folders.map(Path::to_owned).collect()
-    }
-
-    fn look_into(&mut self, key: &Path) -> Option<Job> {
+    pub(super) fn look_into(&mut self, key: &Path) -> Option<Job> {
         let unit = self.units.get_mut(key)?;
         unit.look = Look::Running;
         self.running += 1;
@@ -338,7 +191,7 @@ impl Engine {
     }
 
     /// The job that hands a unit in; none where it is refused at once.
-    fn take(&mut self, key: &Path) -> Option<Job> {
+    pub(super) fn take(&mut self, key: &Path) -> Option<Job> {
         let unit = self.units.get(key)?.clone();
         let plan = match (unit.shape, unit.look) {
             (Shape::Series { .. }, _) => self.plan_series(key, &unit.members),
@@ -420,13 +273,8 @@ impl Engine {
     }
 }
 
-fn waiting_note(why: String) -> Noted {
+pub(super) fn waiting_note(why: String) -> Noted {
     Noted { state: Some(WatchFileState::Waiting), why: Some(why), reason: None }
-}
-
-/// Whether a file that may name this one is on its way, in its folder or one above.
-fn names_may_come(path: &Path, pending: &BTreeSet<PathBuf>) -> bool {
-    !pending.is_empty() && path.ancestors().skip(1).any(|folder| pending.contains(folder))
 }
 
 /// Where the files that a main file names would be, below the watch folder.

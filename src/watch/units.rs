@@ -50,16 +50,16 @@ pub(super) enum Look {
     Done(Box<Result<Plan, Refusal>>),
 }
 
-/// The units of one folder. `taken_by` names files that go along with others.
+/// The units of one folder. `goes_along` tells of a file whether it goes along with another.
 pub(super) fn of_folder<'a>(
     folder: &Path,
     files: impl Iterator<Item = (&'a PathBuf, &'a Tracked)>,
-    taken_by: &BTreeMap<PathBuf, PathBuf>,
+    goes_along: impl Fn(&Path) -> bool,
     separate: bool,
 ) -> BTreeMap<PathBuf, Unit> {
     let mut units = BTreeMap::new();
     let mut pictures: BTreeMap<OsString, (&PathBuf, &Tracked)> = BTreeMap::new();
-    for (path, file) in files.filter(|(path, _)| !taken_by.contains_key(*path)) {
+    for (path, file) in files.filter(|(path, _)| !goes_along(path)) {
         match (file.kind, &file.stage) {
             (Some(FileKind::Image), _) if !separate => {
                 let usable = file.is_open() || file.is_taken();
@@ -152,7 +152,7 @@ mod tests {
         let files: Vec<(PathBuf, &Tracked)> =
             files.iter().map(|(name, file)| (PathBuf::from(name), file)).collect();
         let given = files.iter().map(|(path, file)| (path, *file));
-        let units = of_folder(Path::new("s"), given, &BTreeMap::new(), separate);
+        let units = of_folder(Path::new("s"), given, |_| false, separate);
         let shown = |(key, unit): (PathBuf, Unit)| {
             (key.display().to_string(), unit.shape, unit.members.len())
         };

@@ -2,6 +2,7 @@
 
 mod asked;
 mod bench;
+mod fuzz;
 mod many;
 mod sets;
 mod single;

@@ -1,5 +1,6 @@
 //! All that a click or a key can ask for. Panels fill a queue; the app empties it in one place.
 
+use super::carry_out_watch::WatchAction;
 use super::screen::{Dialog, Selection, StateFilter, Tab};
 use crate::model::{JobId, PipelineId};
 use std::path::PathBuf;
@@ -56,6 +57,10 @@ pub enum Action {
     Dismiss(JobId),
     /// Cancel a pipeline; asked before.
     Cancel(PipelineId),
+    /// Something about watch folders.
+    Watch(WatchAction),
+    /// Show a folder of this machine in the system's file manager.
+    Reveal(String),
     /// Put text on the clipboard.
     Copy(String),
     /// Take a toast away.

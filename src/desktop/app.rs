@@ -1,12 +1,14 @@
 //! The application: takes what came, draws it, carries out what was wished for.
 
 use super::action::{Action, Actions};
+use super::carry_out_watch::WatchAction;
 use super::command::{self, Command};
 use super::frame::FrameContext;
 use super::index::{Index, Leases};
 use super::lists::Lists;
 use super::panels::{
-    dead_letters, dialogs, inspector, jobs, overlay, pipelines, status_line, top_bar, workers,
+    dead_letters, dialogs, inspector, jobs, overlay, pipelines, status_line, top_bar, watch,
+    workers,
 };
 use super::picker::{FilePicker, OpenPick};
 use super::pictures::Pictures;
@@ -102,6 +104,10 @@ impl App {
         self.take_notices();
         self.fetch_detail();
         self.fetch_log();
+        // How the folders are is asked for again and again only while somebody looks.
+        if self.screen.tab == Tab::Watch || self.screen.watching.folders.value.is_none() {
+            self.take_watched();
+        }
     }
 
     fn take_notices(&mut self) {
@@ -137,7 +143,7 @@ impl App {
 
     /// The order of rows is held while one is selected: nothing moves under the pointer.
     pub(super) const fn is_held(&self) -> bool {
-        self.screen.selection.pipeline.is_some()
+        self.screen.selection.pipeline.is_some() || self.screen.watching.selected.is_some()
     }
 
     pub(super) fn relist(&mut self, hold: bool) {
@@ -213,6 +219,7 @@ impl App {
                 Tab::Jobs => jobs::show(&frame, ui, actions),
                 Tab::Workers => workers::show(&frame, ui, actions),
                 Tab::DeadLetters => dead_letters::show(&frame, ui, actions),
+                Tab::Watch => watch::show(&frame, ui, actions),
             }
         });
         dialogs::show(&frame, ui.ctx(), &self.parts.recipes, actions);
@@ -230,6 +237,8 @@ impl App {
                 });
             } else if let Some(action) = command.action() {
                 actions.push(action);
+            } else if command == Command::Retake && self.screen.tab == Tab::Watch {
+                actions.push(Action::Watch(WatchAction::RetakeSelected));
             } else if command == Command::Replay
                 && let Some(job) = self.selected_dead_letter()
             {
@@ -274,7 +283,7 @@ fn pipeline_of(model: &ReadModel, request: Request) -> Option<crate::model::Pipe
     }
 }
 
-fn keep<K, T>(kept: &mut Kept<K, T>, fetched: Fetched<T>) {
+pub(super) fn keep<K, T>(kept: &mut Kept<K, T>, fetched: Fetched<T>) {
     match fetched {
         Fetched::Pending => {}
         Fetched::Ready(value) => {

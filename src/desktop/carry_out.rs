@@ -4,7 +4,7 @@ use super::action::Action;
 use super::app::App;
 use super::picker::{OpenPick, Pick};
 use super::screen::{Dialog, Request, Selection, StateFilter, Tab};
-use crate::client::live::{Order, has_scene};
+use crate::client::live::{Notice, Order, has_scene};
 use crate::model::PipelineId;
 use eframe::egui::Context;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ impl App {
     pub(super) fn carry_out(&mut self, ctx: &Context, action: Action) {
         tracing::trace!(?action, "wish");
         match action {
-            Action::Show(tab) => self.screen.tab = tab,
+            Action::Show(tab) => self.show(tab),
             Action::Select(selection) => self.select(selection),
             Action::GoTo(pipeline) => self.go_to(pipeline),
             Action::Step(rows) => self.step(rows),
@@ -29,6 +29,7 @@ impl App {
             Action::FocusSearch => self.screen.once.focus_search = true,
             Action::ShowAll => {
                 self.screen.filter = None;
+                self.screen.watching.state = None;
                 self.screen.search.clear();
                 self.relist(false);
             }
@@ -56,13 +57,26 @@ impl App {
                 self.screen.dialog = None;
                 self.request(Request::Cancel(pipeline), Order::Cancel { pipeline });
             }
+            Action::Watch(action) => self.carry_out_watch(action),
+            Action::Reveal(path) => self.reveal(&path),
             Action::Copy(text) => ctx.copy_text(text),
             Action::DropToast(id) => self.screen.toasts.dismiss(id),
             Action::Tick(after) => ctx.request_repaint_after(after),
         }
     }
 
-    fn select(&mut self, selection: Selection) {
+    fn show(&mut self, tab: Tab) {
+        self.screen.tab = tab;
+        if tab == Tab::Watch {
+            // What the inspector shows there is the pipeline of the selected file.
+            self.select_file(self.screen.watching.selected);
+        }
+    }
+
+    pub(super) fn select(&mut self, selection: Selection) {
+        if selection.pipeline.is_none() {
+            self.screen.watching.selected = None;
+        }
         if self.screen.selection.pipeline != selection.pipeline {
             self.screen.inspector_closed = false;
         }
@@ -113,6 +127,7 @@ impl App {
                 row.map(|row| Selection::job(row.pipeline, row.job))
             }
             Tab::Workers => None,
+            Tab::Watch => return self.step_files(rows),
         };
         if let Some(next) = next {
             let closed = self.screen.inspector_closed;
@@ -125,13 +140,15 @@ impl App {
 
     fn back(&mut self) {
         if self.screen.dialog.take().is_some() {
-        } else if self.screen.selection != Selection::NONE {
+        } else if self.is_held() {
             self.select(Selection::NONE);
         } else if !self.screen.search.is_empty() {
             self.screen.search.clear();
             self.relist(false);
         } else if self.screen.filter.take().is_some() {
             self.relist(false);
+        } else if self.screen.tab == Tab::Watch && self.screen.watching.state.is_some() {
+            self.screen.watching.state = None;
         }
     }
 
@@ -151,13 +168,21 @@ impl App {
         self.parts.farm.order(Order::Submit(draft));
     }
 
+    /// Shows a folder in the system's file manager.
+    fn reveal(&mut self, path: &str) {
+        if let Err(why) = self.parts.picker.reveal(path) {
+            let text = format!("{path} cannot be shown: {why}");
+            self.screen.toasts.add(Notice { is_error: true, text, pipeline: None }, self.now_ms);
+        }
+    }
+
     fn request(&mut self, request: Request, order: Order) {
         if self.screen.requests.insert(request, self.now_ms).is_none() {
             self.parts.farm.order(order);
         }
     }
 
-    fn pick(&mut self, what: Pick) {
+    pub(super) fn pick(&mut self, what: Pick) {
         if self.open_pick.is_none() {
             let waker = self.parts.waker.clone();
             self.screen.picking = true;
@@ -171,6 +196,12 @@ impl App {
         let Some(paths) = self.open_pick.as_ref().and_then(OpenPick::answer) else { return };
         self.open_pick = None;
         self.screen.picking = false;
+        if self.screen.dialog == Some(Dialog::WatchFolder) {
+            if let Some(path) = paths.first() {
+                self.screen.watching.form.path = path.display().to_string();
+            }
+            return;
+        }
         if has_scene(&paths) {
             // What a program will draw is looked at before it is sent.
             let lines: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
@@ -182,7 +213,7 @@ impl App {
 }
 
 /// The row that lies `rows` from `at`, or the first where nothing is selected.
-fn moved<T: Copy>(shown: &[T], at: Option<usize>, rows: i32) -> Option<T> {
+pub(super) fn moved<T: Copy>(shown: &[T], at: Option<usize>, rows: i32) -> Option<T> {
     let last = shown.len().checked_sub(1)?;
     let to = at.map_or(0, |at| {
         let offset = usize::try_from(rows.unsigned_abs()).unwrap_or(usize::MAX);

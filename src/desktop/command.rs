@@ -31,8 +31,12 @@ pub enum Command {
     Workers,
     /// Fourth tab.
     DeadLetters,
+    /// Fifth tab.
+    Watch,
     /// Replay what is selected.
     Replay,
+    /// Take the selected file again.
+    Retake,
     /// Let rows follow again.
     Resume,
     /// Notices.
@@ -43,7 +47,7 @@ pub enum Command {
 
 impl Command {
     /// All commands, in the order of the help sheet.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Next,
         Self::Previous,
         Self::PageDown,
@@ -56,7 +60,9 @@ impl Command {
         Self::Jobs,
         Self::Workers,
         Self::DeadLetters,
+        Self::Watch,
         Self::Replay,
+        Self::Retake,
         Self::Resume,
         Self::History,
         Self::Help,
@@ -77,7 +83,9 @@ impl Command {
             Self::Jobs => "Show jobs",
             Self::Workers => "Show workers",
             Self::DeadLetters => "Show dead letters",
+            Self::Watch => "Show watch folders",
             Self::Replay => "Replay the selected dead letter",
+            Self::Retake => "Take the selected file of a watch folder again",
             Self::Resume => "Let held rows follow the farm again",
             Self::History => "Show notices",
             Self::Help => "Show this sheet",
@@ -99,7 +107,9 @@ impl Command {
             Self::Jobs => "2",
             Self::Workers => "3",
             Self::DeadLetters => "4",
+            Self::Watch => "5",
             Self::Replay => "R",
+            Self::Retake => "T",
             Self::Resume => "F",
             Self::History => "N",
             Self::Help => "?",
@@ -121,7 +131,9 @@ impl Command {
             Self::Jobs => vec![plain(Key::Num2)],
             Self::Workers => vec![plain(Key::Num3)],
             Self::DeadLetters => vec![plain(Key::Num4)],
+            Self::Watch => vec![plain(Key::Num5)],
             Self::Replay => vec![plain(Key::R)],
+            Self::Retake => vec![plain(Key::T)],
             Self::Resume => vec![plain(Key::F)],
             Self::History => vec![plain(Key::N)],
             Self::Help => vec![
@@ -155,8 +167,9 @@ impl Command {
             Self::Resume => Action::Resume,
             Self::History => Action::Ask(Dialog::History),
             Self::Help => Action::Ask(Dialog::Help),
-            // Which dead letter is meant, the screen knows.
-            Self::Replay => return None,
+            Self::Watch => Action::Show(Tab::Watch),
+            // Which dead letter or file is meant, the screen knows.
+            Self::Replay | Self::Retake => return None,
         })
     }
 }

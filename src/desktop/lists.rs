@@ -3,7 +3,7 @@
 use super::index::Index;
 use super::screen::{Screen, StateFilter};
 use crate::client::read_model::ReadModel;
-use crate::model::{JobId, JobState, PipelineId, SessionId};
+use crate::model::{JobId, JobState, PipelineId, SessionId, WatchFileId};
 use std::collections::HashSet;
 use std::hash::Hash;
 
@@ -49,6 +49,8 @@ pub struct Lists {
     pub jobs: Rows<JobId>,
     /// Newest first.
     pub dead_letters: Rows<JobId>,
+    /// Files of the watch folder that is shown, the newest change first.
+    pub watched: Rows<WatchFileId>,
     /// By name.
     pub workers: Vec<SessionId>,
 }
@@ -63,6 +65,14 @@ impl Lists {
         self.pipelines.follow(pipelines, hold, |id| model.pipelines.contains_key(id));
         self.jobs.follow(jobs, hold, |id| model.jobs.contains_key(id));
         self.dead_letters.follow(letters, hold, |id| model.dead_letters.contains_key(id));
+        let watching = &screen.watching;
+        let files = watching.files.value.as_deref().into_iter().flatten();
+        let files = files.filter(|file| {
+            let asset = file.drop.as_ref().map_or("", |drop| drop.asset.as_str());
+            matches(&needle, [file.path.as_str(), asset])
+        });
+        let files = files.map(|file| file.id).collect();
+        self.watched.follow(files, hold, |id| watching.places.contains_key(id));
         let mut workers: Vec<_> = model
             .workers
             .values()

@@ -7,6 +7,7 @@
 pub mod action;
 pub mod app;
 mod carry_out;
+pub mod carry_out_watch;
 pub mod command;
 pub mod farm_word;
 pub mod frame;
@@ -21,6 +22,7 @@ pub mod theme;
 pub mod toasts;
 pub mod view;
 pub mod waker;
+pub mod watching;
 pub mod widgets;
 pub mod words;
 

@@ -10,6 +10,17 @@ pub enum Pick {
     Files,
     /// One folder.
     Folder,
+    /// One folder to watch.
+    WatchFolder,
+}
+
+impl Pick {
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Files | Self::Folder => "Submit to Sawah",
+            Self::WatchFolder => "Watch a folder",
+        }
+    }
 }
 
 /// Called once with what was chosen; empty where nothing was.
@@ -19,6 +30,8 @@ pub type Chosen = Box<dyn FnOnce(Vec<PathBuf>) + Send>;
 pub trait FilePicker: Send {
     /// Opens a dialog and returns at once. Dropping `chosen` means that no dialog could be shown.
     fn pick(&self, what: Pick, chosen: Chosen);
+    /// Shows a folder of this machine in the system's file manager; else why not, for people.
+    fn reveal(&self, path: &str) -> Result<(), String>;
 }
 
 /// The dialogs of the system.
@@ -29,10 +42,10 @@ impl FilePicker for SystemPicker {
     #[cfg(not(target_os = "macos"))]
     fn pick(&self, what: Pick, chosen: Chosen) {
         let ask = move || {
-            let dialog = rfd::FileDialog::new().set_title("Submit to Sawah");
+            let dialog = rfd::FileDialog::new().set_title(what.title());
             let paths = match what {
                 Pick::Files => dialog.pick_files(),
-                Pick::Folder => dialog.pick_folder().map(|folder| vec![folder]),
+                Pick::Folder | Pick::WatchFolder => dialog.pick_folder().map(|folder| vec![folder]),
             };
             chosen(paths.unwrap_or_default());
         };
@@ -44,12 +57,16 @@ impl FilePicker for SystemPicker {
     /// macOS shows dialogs on the main thread only.
     #[cfg(target_os = "macos")]
     fn pick(&self, what: Pick, chosen: Chosen) {
-        let dialog = rfd::FileDialog::new().set_title("Submit to Sawah");
+        let dialog = rfd::FileDialog::new().set_title(what.title());
         let paths = match what {
             Pick::Files => dialog.pick_files(),
-            Pick::Folder => dialog.pick_folder().map(|folder| vec![folder]),
+            Pick::Folder | Pick::WatchFolder => dialog.pick_folder().map(|folder| vec![folder]),
         };
         chosen(paths.unwrap_or_default());
+    }
+
+    fn reveal(&self, path: &str) -> Result<(), String> {
+        open::that_detached(path).map_err(|error| format!("{error}. Copy its path instead"))
     }
 }
 

@@ -1,14 +1,15 @@
 //! What the window itself remembers: where it is, what is selected, what was asked for.
 
 use super::toasts::Toasts;
+use super::watching::Watching;
 use crate::client::live::Draft;
-use crate::model::{JobId, JobState, PipelineId, PipelineStatus};
+use crate::model::{JobId, JobState, PipelineId, PipelineStatus, WatchFileId, WatchFolderId};
 use crate::protocol::view::PipelineDetail;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The four tables.
+/// The tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tab {
     /// Assets on their way.
@@ -20,11 +21,14 @@ pub enum Tab {
     Workers,
     /// What was given up.
     DeadLetters,
+    /// Where artists drop files.
+    Watch,
 }
 
 impl Tab {
     /// All tabs in order.
-    pub const ALL: [Self; 4] = [Self::Pipelines, Self::Jobs, Self::Workers, Self::DeadLetters];
+    pub const ALL: [Self; 5] =
+        [Self::Pipelines, Self::Jobs, Self::Workers, Self::DeadLetters, Self::Watch];
 
     /// Its title.
     pub const fn title(self) -> &'static str {
@@ -33,6 +37,7 @@ impl Tab {
             Self::Jobs => "Jobs",
             Self::Workers => "Workers",
             Self::DeadLetters => "Dead letters",
+            Self::Watch => "Watch folders",
         }
     }
 }
@@ -116,6 +121,14 @@ pub enum Dialog {
     History,
     /// Really cancel?
     ConfirmCancel(PipelineId),
+    /// A watch folder that is added or changed.
+    WatchFolder,
+    /// Really watch it no more?
+    ConfirmUnwatch(WatchFolderId),
+    /// Really take a drop back?
+    ConfirmWithdraw(WatchFileId),
+    /// Really take all files again?
+    RetakeAll(WatchFolderId),
 }
 
 /// An order whose effect has not been seen yet.
@@ -190,6 +203,8 @@ pub struct Screen {
     pub requests: BTreeMap<Request, i64>,
     /// A dialog of the system is open.
     pub picking: bool,
+    /// Watch folders.
+    pub watching: Watching,
     /// Notices.
     pub toasts: Toasts,
     /// The selected pipeline in full.

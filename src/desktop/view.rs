@@ -1,10 +1,11 @@
 //! What the window asks of a farm. Tests answer with prepared models.
 
 use crate::client::intake::Preview;
-use crate::client::live::{Connection, Draft, Fetched, LiveFarm, Notice, Order, Pixels};
+use crate::client::live::{Connection, Draft, Fetched, LiveFarm, Notice, Order, Pixels, WatchList};
 use crate::client::read_model::ReadModel;
-use crate::model::{Checksum, JobId, PipelineId};
+use crate::model::{Checksum, JobId, PipelineId, WatchFolderId};
 use crate::protocol::view::PipelineDetail;
+use crate::protocol::watch::{WatchFileView, WatchFolderView};
 use std::sync::Arc;
 
 /// A farm as the window sees it. No call blocks.
@@ -31,6 +32,12 @@ pub trait FarmView: Send {
     fn pipeline(&self, pipeline: PipelineId) -> Fetched<PipelineDetail>;
     /// The end of the log of a job's last attempt.
     fn log_tail(&self, job: JobId) -> Fetched<String>;
+    /// All watch folders.
+    fn watch_folders(&self) -> Fetched<Vec<WatchFolderView>>;
+    /// The newest files of a watch folder.
+    fn watch_files(&self, list: WatchList) -> Fetched<Vec<WatchFileView>>;
+    /// What became of the last folder that was added or changed, once.
+    fn take_watch_saved(&self) -> Option<Result<WatchFolderId, String>>;
 }
 
 impl FarmView for LiveFarm {
@@ -76,5 +83,17 @@ impl FarmView for LiveFarm {
 
     fn log_tail(&self, job: JobId) -> Fetched<String> {
         self.log_tail(job)
+    }
+
+    fn watch_folders(&self) -> Fetched<Vec<WatchFolderView>> {
+        self.watch_folders()
+    }
+
+    fn watch_files(&self, list: WatchList) -> Fetched<Vec<WatchFileView>> {
+        self.watch_files(list)
+    }
+
+    fn take_watch_saved(&self) -> Option<Result<WatchFolderId, String>> {
+        self.take_watch_saved()
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn log_tail(shared: &Arc<Shared>, job: JobId) -> Fetched<String> {
 }
 
 /// What the cache holds now; where it needs a fetch, one is started.
-fn look<K, V, F>(
+pub(super) fn look<K, V, F>(
     shared: &Arc<Shared>,
     cache: fn(&Shared) -> &Mutex<Cache<K, V>>,
     key: K,
@@ -64,7 +64,8 @@ where
     value
 }
 
-type Weighed<T> = Result<(T, usize), String>;
+/// What was fetched, and how heavy it is in its cache.
+pub(super) type Weighed<T> = Result<(T, usize), String>;
 
 async fn fetch_picture(shared: Arc<Shared>, checksum: Checksum) -> Weighed<Pixels> {
     let _slot = shared.picture_slots.acquire().await.map_err(|error| error.to_string())?;

@@ -6,18 +6,21 @@ mod draft;
 mod fetch;
 mod orders;
 mod shared;
+mod watch;
 
 use super::http::Client;
 use super::intake::Preview;
 use super::read_model::ReadModel;
 use crate::clock::Clock;
-use crate::model::{Checksum, JobId, PipelineId};
+use crate::model::{Checksum, JobId, PipelineId, WatchFolderId};
 use crate::protocol::view::PipelineDetail;
+use crate::protocol::watch::{WatchFileView, WatchFolderView};
 pub use draft::{Draft, has_scene};
 use shared::Shared;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio_util::sync::DropGuard;
+pub use watch::{FILES_SHOWN, WatchList, WatchWish};
 
 /// Called, from any thread, when a window should look again.
 pub type Waker = Arc<dyn Fn() + Send + Sync>;
@@ -56,6 +59,8 @@ pub enum Order {
         /// The pipeline.
         pipeline: PipelineId,
     },
+    /// Something with watch folders.
+    Watch(WatchWish),
 }
 
 /// What became of an order, for a toast.
@@ -164,6 +169,21 @@ impl LiveFarm {
     /// A pipeline in full; fetched again when the pipeline has changed since.
     pub fn pipeline(&self, pipeline: PipelineId) -> Fetched<PipelineDetail> {
         fetch::pipeline(&self.shared, pipeline)
+    }
+
+    /// All watch folders; fetched again and again while somebody looks.
+    pub fn watch_folders(&self) -> Fetched<Vec<WatchFolderView>> {
+        watch::folders(&self.shared)
+    }
+
+    /// The newest [`FILES_SHOWN`] files of a watch folder; fetched again when one has changed.
+    pub fn watch_files(&self, list: WatchList) -> Fetched<Vec<WatchFileView>> {
+        watch::files(&self.shared, list)
+    }
+
+    /// What became of the last folder that was added or changed, once; a refusal with its reason.
+    pub fn take_watch_saved(&self) -> Option<Result<WatchFolderId, String>> {
+        shared::lock(&self.shared.watch_saved).take()
     }
 
     /// The log of a job's last attempt, its end only (64 KiB); fetched again while the job runs.

@@ -1,7 +1,7 @@
 //! Carries out what the window asks for, and says what became of it.
 
 use super::shared::Shared;
-use super::{Draft, Notice, Order};
+use super::{Draft, Notice, Order, watch};
 use crate::client::error::ClientError;
 use crate::client::intake::{self, Item};
 use crate::model::PipelineId;
@@ -55,6 +55,7 @@ async fn carry_out(shared: &Shared, order: Order) -> Vec<Notice> {
             };
             one(result.map(text), Some(pipeline))
         }
+        Order::Watch(wish) => watch::carry_out(shared, wish).await,
     }
 }
 

@@ -2,14 +2,16 @@
 
 use super::cache::Cache;
 use super::draft::LastLook;
+use super::watch::WatchList;
 use super::{Connection, Notice, Order, Pixels, Waker};
 use crate::client::events::{Follower, Step};
 use crate::client::http::Client;
 use crate::client::read_model::ReadModel;
 use crate::clock::Clock;
-use crate::model::{Checksum, JobId, JobState, PipelineId};
+use crate::model::{Checksum, JobId, JobState, PipelineId, WatchFolderId};
 use crate::protocol::event::{Change, Event};
 use crate::protocol::view::PipelineDetail;
+use crate::protocol::watch::{WatchFileView, WatchFolderView};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,6 +41,12 @@ const LOGS: usize = 16;
 const DETAIL_PAUSE_MS: u64 = 250;
 /// Shortest time between two fetches of one log.
 const LOG_PAUSE_MS: u64 = 1_000;
+/// Lists of files of watch folders kept.
+const WATCH_LISTS: usize = 4;
+/// Shortest time between two fetches of one of them.
+const WATCH_FILES_PAUSE_MS: u64 = 700;
+/// Shortest time between two fetches of the watch folders.
+const WATCH_FOLDERS_PAUSE_MS: u64 = 1_500;
 /// Wait before a snapshot that an event about an unknown pipeline asks for.
 const UNKNOWN_PAUSE: Duration = Duration::from_millis(500);
 
@@ -58,6 +66,10 @@ pub(super) struct Shared {
     pub(super) pictures: Mutex<Cache<Checksum, Pixels>>,
     pub(super) details: Mutex<Cache<PipelineId, PipelineDetail>>,
     pub(super) logs: Mutex<Cache<JobId, String>>,
+    pub(super) watch_folders: Mutex<Cache<(), Vec<WatchFolderView>>>,
+    pub(super) watch_files: Mutex<Cache<WatchList, Vec<WatchFileView>>>,
+    /// What became of the last folder that was added or changed.
+    pub(super) watch_saved: Mutex<Option<Result<WatchFolderId, String>>>,
     pub(super) preview: Mutex<LastLook>,
     pub(super) preview_slot: Arc<Semaphore>,
 }
@@ -91,6 +103,9 @@ pub(super) fn start(
         pictures: Mutex::new(Cache::new(PICTURE_BYTES, 0)),
         details: Mutex::new(Cache::new(DETAILS, DETAIL_PAUSE_MS)),
         logs: Mutex::new(Cache::new(LOGS, LOG_PAUSE_MS)),
+        watch_folders: Mutex::new(Cache::new(1, WATCH_FOLDERS_PAUSE_MS)),
+        watch_files: Mutex::new(Cache::new(WATCH_LISTS, WATCH_FILES_PAUSE_MS)),
+        watch_saved: Mutex::default(),
         preview: Mutex::default(),
         preview_slot: Arc::new(Semaphore::new(1)),
     });
@@ -188,6 +203,13 @@ impl Shared {
         if let Change::JobChanged { job, .. } = &event.change {
             lock(&self.logs).mark_stale(*job);
         }
+        // What a drop's pipeline came to is part of its files' rows.
+        if let Change::WatchFolderChanged { .. }
+        | Change::WatchFileChanged { .. }
+        | Change::PipelineChanged { .. } = &event.change
+        {
+            lock(&self.watch_files).mark_all_stale();
+        }
         true
     }
 }
@@ -208,6 +230,7 @@ async fn follow(shared: Arc<Shared>) {
                 *lock(&shared.model) = Arc::new(ReadModel::from_snapshot(*snapshot));
                 lock(&shared.details).mark_all_stale();
                 lock(&shared.logs).mark_all_stale();
+                lock(&shared.watch_files).mark_all_stale();
                 shared.set_connection(Connection::Live);
             }
             Step::Event(event) => {

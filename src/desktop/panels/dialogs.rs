@@ -1,6 +1,6 @@
 //! What lies over the window, one at a time: submit, help, notices, and "really cancel?".
 
-use super::submit;
+use super::{submit, watch_dialogs, watch_form};
 use crate::desktop::action::{Action, Actions};
 use crate::desktop::command::Command;
 use crate::desktop::frame::FrameContext;
@@ -24,6 +24,12 @@ pub fn show(frame: &FrameContext<'_>, ctx: &Context, recipes: &[String], actions
         Dialog::Help => help_ui(ui, actions),
         Dialog::History => history_ui(frame, ui, actions),
         Dialog::ConfirmCancel(pipeline) => confirm_ui(frame, ui, pipeline, actions),
+        Dialog::WatchFolder => watch_form::show(frame, ui, recipes, actions),
+        Dialog::ConfirmUnwatch(folder) => watch_dialogs::unwatch_ui(frame, ui, folder, actions),
+        Dialog::ConfirmWithdraw(file) => watch_dialogs::withdraw_ui(frame, ui, file, actions),
+        Dialog::RetakeAll(folder) => {
+            watch_dialogs::retake_all_ui(frame, ui, folder, recipes, actions);
+        }
     });
     if modal.should_close() {
         actions.push(Action::CloseDialog);
@@ -37,6 +43,10 @@ fn name_of(dialog: Dialog) -> &'static str {
         Dialog::Help => "help dialog",
         Dialog::History => "history dialog",
         Dialog::ConfirmCancel(_) => "cancel dialog",
+        Dialog::WatchFolder => "watch folder dialog",
+        Dialog::ConfirmUnwatch(_) => "unwatch dialog",
+        Dialog::ConfirmWithdraw(_) => "withdraw dialog",
+        Dialog::RetakeAll(_) => "retake dialog",
     }
 }
 

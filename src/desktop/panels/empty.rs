@@ -2,6 +2,7 @@
 
 use crate::client::live::Connection;
 use crate::desktop::action::{Action, Actions};
+use crate::desktop::carry_out_watch::WatchAction;
 use crate::desktop::frame::FrameContext;
 use crate::desktop::screen::{Dialog, Tab};
 use crate::desktop::theme::Tokens;
@@ -17,6 +18,8 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
         Tab::Jobs => frame.model.jobs.len(),
         Tab::Workers => frame.model.workers.len(),
         Tab::DeadLetters => frame.model.dead_letters.len(),
+        // That tab shows its folders also where a folder has no files.
+        Tab::Watch => 0,
     };
     let above = (ui.available_height() * 0.28).max(16.0);
     ui.add_space(above);
@@ -75,6 +78,17 @@ fn nothing_ui(tab: Tab, ui: &mut Ui, actions: &mut Actions) {
                 "No dead letters",
                 "A job that was given up waits here with its reason, until it is replayed or dismissed",
             );
+        }
+        Tab::Watch => {
+            say(
+                ui,
+                "No watch folders yet",
+                "Files that artists drop into a watch folder are taken once they are complete. Their results come back, or a note beside the file says why not",
+            );
+            let button = text::primary_button(ui, "Add a folder…");
+            if ui.add(button.min_size(vec2(0.0, 30.0))).clicked() {
+                actions.push(Action::Watch(WatchAction::New));
+            }
         }
     }
 }

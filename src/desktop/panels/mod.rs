@@ -11,4 +11,8 @@ pub mod pipelines;
 pub mod status_line;
 pub mod submit;
 pub mod top_bar;
+pub mod watch;
+pub mod watch_dialogs;
+pub mod watch_file;
+pub mod watch_form;
 pub mod workers;

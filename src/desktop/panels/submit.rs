@@ -82,22 +82,35 @@ fn paths_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
 
 fn recipe_ui(frame: &FrameContext<'_>, ui: &mut Ui, recipes: &[String], actions: &mut Actions) {
     ui.horizontal(|ui| {
-        let label = text::muted(ui, "Recipe");
+        text::muted(ui, "Recipe");
         let now = frame.screen.recipe.as_deref();
-        let shown = now.unwrap_or(DEFAULT_RECIPE);
-        let combo = ComboBox::from_id_salt("recipe").selected_text(shown).show_ui(ui, |ui| {
-            if ui.selectable_label(now.is_none(), DEFAULT_RECIPE).clicked() {
-                actions.push(Action::Recipe(None));
-            }
-            for recipe in recipes {
-                if ui.selectable_label(now == Some(recipe), recipe.as_str()).clicked() {
-                    actions.push(Action::Recipe(Some(recipe.clone())));
-                }
-            }
-        });
-        combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Recipe"));
-        combo.response.labelled_by(label.id);
+        if let Some(recipe) = recipe_combo(ui, "Recipe", now, recipes) {
+            actions.push(Action::Recipe(recipe));
+        }
     });
+}
+
+/// A choice of recipes; what it was changed to. None of them is the default.
+pub(super) fn recipe_combo(
+    ui: &mut Ui,
+    name: &str,
+    now: Option<&str>,
+    recipes: &[String],
+) -> Option<Option<String>> {
+    let mut chosen = None;
+    let shown = now.unwrap_or(DEFAULT_RECIPE);
+    let combo = ComboBox::from_id_salt(name).selected_text(shown).show_ui(ui, |ui| {
+        if ui.selectable_label(now.is_none(), DEFAULT_RECIPE).clicked() {
+            chosen = Some(None);
+        }
+        for recipe in recipes {
+            if ui.selectable_label(now == Some(recipe), recipe.as_str()).clicked() {
+                chosen = Some(Some(recipe.clone()));
+            }
+        }
+    });
+    combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, name));
+    chosen
 }
 
 /// What is said of scenes: frames, frames of one job, settings.
@@ -120,7 +133,7 @@ fn scene_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
 }
 
 /// A labelled line of text; what it was changed to.
-fn field(ui: &mut Ui, name: &str, now: &str, hint: &str, width: f32) -> Option<String> {
+pub(super) fn field(ui: &mut Ui, name: &str, now: &str, hint: &str, width: f32) -> Option<String> {
     ui.horizontal(|ui| {
         let label = text::muted(ui, name);
         let mut typed = now.to_owned();

@@ -162,6 +162,7 @@ fn tab_ui(frame: &FrameContext<'_>, ui: &mut Ui, tab: Tab, actions: &mut Actions
         Tab::Jobs => frame.lists.jobs.shown.len(),
         Tab::Workers => frame.lists.workers.len(),
         Tab::DeadLetters => frame.lists.dead_letters.shown.len(),
+        Tab::Watch => frame.screen.watching.folders.value.as_ref().map_or(0, |all| all.len()),
     };
     let tokens = Tokens::of(ui);
     let active = frame.screen.tab == tab;
@@ -200,6 +201,7 @@ fn hints_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
         Tab::Pipelines => frame.lists.pipelines.waiting,
         Tab::Jobs => frame.lists.jobs.waiting,
         Tab::DeadLetters => frame.lists.dead_letters.waiting,
+        Tab::Watch => frame.lists.watched.waiting,
         Tab::Workers => 0,
     };
     if waiting > 0 {
@@ -211,12 +213,14 @@ fn hints_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
             actions.push(Action::Resume);
         }
     }
-    if screen.filter.is_some() || !screen.search.trim().is_empty() {
+    let state = screen.watching.state.filter(|_| screen.tab == Tab::Watch);
+    if screen.filter.is_some() || state.is_some() || !screen.search.trim().is_empty() {
         if ui.add(text::small_button("Show all")).clicked() {
             actions.push(Action::ShowAll);
         }
         let mut parts = Vec::new();
         parts.extend(screen.filter.map(|filter| filter.title().to_lowercase()));
+        parts.extend(state.map(|state| super::watch::state_word(state).0.to_lowercase()));
         if !screen.search.trim().is_empty() {
             parts.push(format!("“{}”", screen.search.trim()));
         }

@@ -1,17 +1,20 @@
 //! A prepared farm: the window's data source with models built by hand, and what it was asked.
 
 use sawah::client::intake::Preview;
-use sawah::client::live::{Connection, Draft, Fetched, Notice, Order, Pixels};
+use sawah::client::live::{
+    Connection, Draft, Fetched, Notice, Order, Pixels, WatchList,
+};
 use sawah::client::read_model::ReadModel;
 use sawah::desktop::view::FarmView;
 use sawah::model::{
     AssetKind, AssetName, Checksum, Chunk, Epoch, JobId, JobState, PipelineId, PipelineStatus,
-    Reason, SessionId, Stage, StageStatus, TraceId,
+    Reason, SessionId, Stage, StageStatus, TraceId, WatchFolderId,
 };
 use sawah::protocol::view::{
     AttemptOutcome, AttemptView, DeadLetterView, JobDetail, JobView, PipelineDetail, PipelineView,
     PublishedFile, StageView, WorkerView,
 };
+use sawah::protocol::watch::{WatchFileView, WatchFolderView};
 use sawah::protocol::work::{Capabilities, Failure, InputFile, Program, Progress, Warning};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,6 +36,9 @@ pub(super) struct Prepared {
     pub(super) previews: HashMap<Vec<std::path::PathBuf>, Vec<Preview>>,
     pub(super) details: HashMap<PipelineId, Arc<PipelineDetail>>,
     pub(super) logs: HashMap<JobId, Arc<String>>,
+    pub(super) watch_folders: Arc<Vec<WatchFolderView>>,
+    pub(super) watch_files: Arc<Vec<WatchFileView>>,
+    pub(super) watch_saved: Option<Result<WatchFolderId, String>>,
 }
 
 /// A handle to a prepared farm.
@@ -106,6 +112,24 @@ impl FarmView for PreparedFarm {
             Some(detail) => Fetched::Ready(Arc::clone(detail)),
             None => Fetched::Pending,
         })
+    }
+
+    fn watch_folders(&self) -> Fetched<Vec<WatchFolderView>> {
+        self.with(|farm| Fetched::Ready(Arc::clone(&farm.watch_folders)))
+    }
+
+    fn watch_files(&self, list: WatchList) -> Fetched<Vec<WatchFileView>> {
+        self.with(|farm| {
+            if list.state.is_none() {
+                return Fetched::Ready(Arc::clone(&farm.watch_files));
+            }
+            let all = farm.watch_files.iter().filter(|file| Some(file.state) == list.state);
+            Fetched::Ready(Arc::new(all.cloned().collect()))
+        })
+    }
+
+    fn take_watch_saved(&self) -> Option<Result<WatchFolderId, String>> {
+        self.with(|farm| farm.watch_saved.take())
     }
 
     fn log_tail(&self, job: JobId) -> Fetched<String> {

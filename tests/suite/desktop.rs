@@ -4,6 +4,7 @@
 
 mod farm;
 mod look;
+mod watch;
 
 use eframe::egui::{Key, Modifiers};
 use egui_kittest::Harness;

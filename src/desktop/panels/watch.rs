@@ -48,7 +48,6 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
     let head = Frame::new().inner_margin(Margin::symmetric(12, 8));
     Panel::top("watch folder").frame(head).show_separator_line(false).show(ui, |ui| {
         head_ui(ui, chosen, actions);
-        ui.add_space(6.0);
         chips_ui(frame, ui, chosen, actions);
     });
     watch_file::show(frame, ui, actions);
@@ -74,8 +73,8 @@ fn folders_ui(
     actions: &mut Actions,
 ) {
     let width = ui.available_width();
-    let add = text::primary_button(ui, "Add a folder…").min_size(vec2(width, 30.0));
-    if ui.add(add).clicked() {
+    let add = text::primary_button(ui, "Add a folder…");
+    if ui.add_sized(vec2(width, 30.0), add).clicked() {
         actions.push(Action::Watch(WatchAction::New));
     }
     ui.add_space(6.0);
@@ -227,14 +226,20 @@ fn chips_ui(
     folder: &WatchFolderView,
     actions: &mut Actions,
 ) {
+    let filter = frame.screen.watching.state;
+    let shown: Vec<_> = WatchFileState::ALL
+        .into_iter()
+        .map(|state| (state, count(&folder.counts, state)))
+        .filter(|(state, number)| *number > 0 || filter == Some(*state))
+        .collect();
+    if shown.is_empty() {
+        return;
+    }
+    ui.add_space(6.0);
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = GAP * 0.5;
-        for state in WatchFileState::ALL {
-            let number = count(&folder.counts, state);
-            let active = frame.screen.watching.state == Some(state);
-            if number == 0 && !active {
-                continue;
-            }
+        for (state, number) in shown {
+            let active = filter == Some(state);
             let (word, tone) = state_word(state);
             let number = words::count(u64::from(number));
             let response = chip::chip(ui, word, &number, Some(tone), active);
@@ -321,11 +326,14 @@ fn files_ui(
         .and_then(|id| frame.lists.watched.position(id));
     let table =
         Table { id: "watched files", heads: &HEADS, row_height: ROW, rows: rows.len(), scroll_to };
-    table.show(ui, |row| {
-        let found = rows.get(row.index()).and_then(|id| frame.screen.watching.file(*id));
-        if let Some(file) = found {
-            row_ui(frame, row, file, selected == Some(file.id), actions);
-        }
+    // The ground of a row reaches a little over its table, and shall not reach over the line.
+    Frame::new().inner_margin(Margin { left: 4, ..Margin::ZERO }).show(ui, |ui| {
+        table.show(ui, |row| {
+            let found = rows.get(row.index()).and_then(|id| frame.screen.watching.file(*id));
+            if let Some(file) = found {
+                row_ui(frame, row, file, selected == Some(file.id), actions);
+            }
+        });
     });
 }
 

@@ -10,12 +10,17 @@ use crate::desktop::widgets::text;
 use crate::model::AssetKind;
 use crate::protocol::watch::{AfterSuccess, Existing, Seeing};
 use eframe::egui::{
-    Align, ComboBox, Grid, Key, Label, Layout, RichText, Role, ScrollArea, TextEdit, Ui, WidgetInfo,
+    Align, Button, ComboBox, Grid, Key, Label, Layout, RichText, Role, ScrollArea, TextEdit, Ui,
+    WidgetInfo, vec2,
 };
 
 const WIDTH: f32 = 520.0;
 /// Longest path that is typed.
 const PATH_CHARS: usize = 4_096;
+/// Room for the name of a kind.
+const KIND_WIDTH: f32 = 70.0;
+/// Room for the button beside the path.
+const CHOOSE_WIDTH: f32 = 104.0;
 
 /// Draws it.
 pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, recipes: &[String], actions: &mut Actions) {
@@ -31,10 +36,11 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, recipes: &[String], actions: 
             "Files dropped there are taken once they are complete, with their textures and side files. Results come back, or a note beside the file says why not",
         );
     }
-    let room = (ui.ctx().content_rect().height() - 210.0).max(160.0);
+    // Not in what scrolls: the field with the cursor would be scrolled to.
+    path_ui(frame, ui, &mut form, actions);
+    ui.add_space(4.0);
+    let room = (ui.ctx().content_rect().height() - 260.0).max(160.0);
     ScrollArea::vertical().max_height(room).auto_shrink([false, true]).show(ui, |ui| {
-        path_ui(frame, ui, &mut form, actions);
-        ui.add_space(4.0);
         let grid = Grid::new("watch rules").num_columns(2).spacing([14.0, 8.0]);
         grid.show(ui, |ui| {
             recipes_ui(ui, &mut form, recipes);
@@ -65,34 +71,37 @@ fn path_ui(frame: &FrameContext<'_>, ui: &mut Ui, form: &mut WatchForm, actions:
     }
     let label = text::muted(ui, "Folder, as the coordinator's machine sees it");
     ui.horizontal(|ui| {
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let choose =
-                ui.add_enabled(!frame.screen.picking, eframe::egui::Button::new("Choose…"));
-            choose
-                .widget_info(|| WidgetInfo::labeled(Role::Button, true, "Choose the watch folder"));
-            if choose.clicked() {
-                actions.push(Action::Watch(WatchAction::Pick));
-            }
-            let line = TextEdit::singleline(&mut form.path)
-                .desired_width(f32::INFINITY)
-                .char_limit(PATH_CHARS)
-                .hint_text(RichText::new("/projects/terrace/drop").color(Tokens::of(ui).muted));
-            let response = ui.add(line).labelled_by(label.id);
-            if frame.screen.once.focus_dialog {
-                response.request_focus();
-            }
-        });
+        let line = TextEdit::singleline(&mut form.path)
+            .desired_width(ui.available_width() - CHOOSE_WIDTH)
+            .char_limit(PATH_CHARS)
+            .hint_text(RichText::new("/projects/terrace/drop").color(Tokens::of(ui).muted));
+        let response = ui.add(line).labelled_by(label.id);
+        if frame.screen.once.focus_dialog {
+            response.request_focus();
+        }
+        let choose = Button::new("Choose…").min_size(vec2(CHOOSE_WIDTH - 24.0, 0.0));
+        let choose = ui.add_enabled(!frame.screen.picking, choose);
+        choose.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Choose the watch folder"));
+        if choose.clicked() {
+            actions.push(Action::Watch(WatchAction::Pick));
+        }
     });
 }
 
+/// The name of a row, never cut.
+fn row_name(ui: &mut Ui, name: &str) {
+    let color = Tokens::of(ui).muted;
+    ui.add(Label::new(RichText::new(name).color(color)).extend());
+}
+
 fn recipes_ui(ui: &mut Ui, form: &mut WatchForm, recipes: &[String]) {
-    text::muted(ui, "Recipe");
+    row_name(ui, "Recipe");
     let now = form.rules.recipe.clone();
     if let Some(recipe) = recipe_combo(ui, "Recipe", now.as_deref(), recipes) {
         form.rules.recipe = recipe;
     }
     ui.end_row();
-    text::muted(ui, "But for");
+    row_name(ui, "But for");
     ui.vertical(|ui| {
         for kinds in AssetKind::ALL.chunks(2) {
             ui.horizontal(|ui| {
@@ -112,7 +121,11 @@ fn kind_ui(ui: &mut Ui, form: &mut WatchForm, kind: AssetKind, recipes: &[String
         AssetKind::Sequence => "sequences",
         AssetKind::Scene => "scenes",
     };
-    ui.add_sized([66.0, 20.0], Label::new(word));
+    let size = vec2(KIND_WIDTH, ui.spacing().interact_size.y);
+    ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center), |ui| {
+        ui.set_min_width(KIND_WIDTH);
+        ui.label(word);
+    });
     let now = form.recipe(kind).map(str::to_owned);
     let name = format!("Recipe for {word}");
     match recipe_combo(ui, &name, now.as_deref(), recipes) {
@@ -123,7 +136,7 @@ fn kind_ui(ui: &mut Ui, form: &mut WatchForm, kind: AssetKind, recipes: &[String
 }
 
 fn share_ui(ui: &mut Ui, form: &mut WatchForm) {
-    text::muted(ui, "Share");
+    row_name(ui, "Share");
     ui.horizontal(|ui| {
         if let Some(typed) = field(ui, "Project", &form.project, "default", 120.0) {
             form.project = typed;
@@ -139,7 +152,7 @@ fn share_ui(ui: &mut Ui, form: &mut WatchForm) {
 }
 
 fn results_ui(ui: &mut Ui, form: &mut WatchForm) {
-    text::muted(ui, "Results go");
+    row_name(ui, "Results go");
     ui.vertical(|ui| {
         let choices = [
             (ResultsTo::Farm, "into the farm's folder alone"),
@@ -160,7 +173,7 @@ fn results_ui(ui: &mut Ui, form: &mut WatchForm) {
 }
 
 fn after_ui(ui: &mut Ui, form: &mut WatchForm) {
-    text::muted(ui, "After a success");
+    row_name(ui, "After a success");
     let choices = [
         (AfterSuccess::Stay, "the file stays"),
         (AfterSuccess::Move, "the file moves to _done"),
@@ -171,7 +184,7 @@ fn after_ui(ui: &mut Ui, form: &mut WatchForm) {
 }
 
 fn seeing_ui(ui: &mut Ui, form: &mut WatchForm) {
-    text::muted(ui, "Seeing");
+    row_name(ui, "Seeing");
     let choices = [
         (Seeing::Auto, "as the disk allows"),
         (Seeing::Events, "told by the system"),
@@ -193,6 +206,7 @@ fn choice_ui<T: Copy + PartialEq>(ui: &mut Ui, name: &str, now: &mut T, choices:
 }
 
 fn switches_ui(ui: &mut Ui, form: &mut WatchForm, is_new: bool) {
+    ui.spacing_mut().item_spacing.y = 0.0;
     let rules = &mut form.rules;
     ui.checkbox(&mut rules.subfolders, "Files in folders below too");
     ui.checkbox(&mut rules.notes, "Lay a note beside a refused file");

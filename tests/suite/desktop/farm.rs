@@ -1,9 +1,7 @@
 //! A prepared farm: the window's data source with models built by hand, and what it was asked.
 
 use sawah::client::intake::Preview;
-use sawah::client::live::{
-    Connection, Draft, Fetched, Notice, Order, Pixels, WatchList,
-};
+use sawah::client::live::{Connection, Draft, Fetched, Notice, Order, Pixels, WatchList};
 use sawah::client::read_model::ReadModel;
 use sawah::desktop::view::FarmView;
 use sawah::model::{

@@ -4,6 +4,7 @@
 
 use super::farm::{self, PreparedFarm, busy, insert, pipeline};
 use super::parts;
+use super::watch::watched;
 use eframe::egui::{Key, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
@@ -142,6 +143,7 @@ fn pictures_of_the_window() {
         window.run();
         window.get_by_label("Cancel…").click();
     });
+    watch_folders();
     shoot(&dark("long-1280", SMALL), &long_names(), key(Key::ArrowDown));
     shoot(&dark("long-letters-1280", SMALL), &long_names(), key(Key::Num4));
     shoot(&dark("nomatch-1280", SMALL), &busy(), |window| {
@@ -158,6 +160,41 @@ fn pictures_of_the_window() {
     });
     shoot(&dark("many-1920", FULL), &many, nothing);
     lost_and_notices();
+}
+
+fn watch_folders() {
+    let tab = |window: &mut Harness<'static, App>| {
+        window.key_press(Key::Num5);
+        window.run();
+    };
+    shoot(&dark("watch-empty-1280", SMALL), &busy(), tab);
+    shoot(&dark("watch-1280", SMALL), &watched(), tab);
+    shoot(&light("watch-light-1920", FULL), &watched(), |window| {
+        tab(window);
+        window.get_by_label("dragon.glb, Done").click();
+        window.run();
+    });
+    shoot(&dark("watch-refused-1280", SMALL), &watched(), |window| {
+        tab(window);
+        window.get_by_label("plates/sky.png, Refused").click();
+        window.run();
+    });
+    shoot(&dark("watch-3840", HUGE), &watched(), |window| {
+        tab(window);
+        window.get_by_label("bamboo-bridge.gltf, Given up").click();
+        window.run();
+    });
+    shoot(&dark("watch-add-1280", SMALL), &watched(), |window| {
+        tab(window);
+        window.get_by_label("Add a folder…").click();
+        window.run();
+    });
+    shoot(&light("watch-gone-1280", SMALL), &watched(), |window| {
+        tab(window);
+        window.get_by_label("Watch folder /mnt/share/incoming, gone: looking for it").click();
+        window.run();
+        window.get_by_label("Take all again…").click();
+    });
 }
 
 fn lost_and_notices() {

@@ -2,7 +2,14 @@
 
 mod asked;
 mod bench;
+mod changing;
+#[cfg(unix)]
+mod folder;
 mod fuzz;
 mod many;
+mod names;
+mod orders;
+mod restarts;
+mod series;
 mod sets;
 mod single;

@@ -187,7 +187,7 @@ fn watch_folders() {
     shoot(&dark("watch-add-1280", SMALL), &watched(), |window| {
         tab(window);
         window.get_by_label("Add a folder…").click();
-        window.run();
+        window.run_steps(8);
     });
     shoot(&light("watch-gone-1280", SMALL), &watched(), |window| {
         tab(window);

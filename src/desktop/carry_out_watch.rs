@@ -33,7 +33,7 @@ pub enum WatchAction {
     /// Take the selected file again.
     RetakeSelected,
     /// Send an order; asked before where it needs that.
-    Send(WatchWish),
+    Send(Box<WatchWish>),
 }
 
 impl App {
@@ -70,7 +70,7 @@ impl App {
             WatchAction::RetakeSelected => self.retake_selected(),
             WatchAction::Send(wish) => {
                 self.screen.dialog = None;
-                self.parts.farm.order(Order::Watch(wish));
+                self.parts.farm.order(Order::Watch(*wish));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::screen::Kept;
 use crate::client::live::WatchList;
-use crate::model::{AssetKind, Name, PipelineId, WatchFileId, WatchFolderId, limits};
+use crate::model::{Name, PipelineId, WatchFileId, WatchFolderId, limits};
 use crate::protocol::watch::{Results, WatchFileState, WatchFileView, WatchFolderView, WatchRules};
 use std::collections::HashMap;
 
@@ -113,11 +113,6 @@ impl WatchForm {
             problem: None,
             is_sent: false,
         }
-    }
-
-    /// The recipe of a kind, where one is chosen.
-    pub fn recipe(&self, kind: AssetKind) -> Option<&str> {
-        self.rules.recipes.get(&kind).map(String::as_str)
     }
 
     /// The rules that are meant; else what is wrong, for people.

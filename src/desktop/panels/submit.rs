@@ -83,34 +83,30 @@ fn paths_ui(frame: &FrameContext<'_>, ui: &mut Ui, actions: &mut Actions) {
 fn recipe_ui(frame: &FrameContext<'_>, ui: &mut Ui, recipes: &[String], actions: &mut Actions) {
     ui.horizontal(|ui| {
         text::muted(ui, "Recipe");
-        let now = frame.screen.recipe.as_deref();
-        if let Some(recipe) = recipe_combo(ui, "Recipe", now, recipes) {
+        let mut recipe = frame.screen.recipe.clone();
+        if recipe_combo(ui, "Recipe", &mut recipe, recipes) {
             actions.push(Action::Recipe(recipe));
         }
     });
 }
 
-/// A choice of recipes; what it was changed to. None of them is the default.
+/// A choice of recipes, none of them the default; whether it was changed.
 pub(super) fn recipe_combo(
     ui: &mut Ui,
     name: &str,
-    now: Option<&str>,
+    now: &mut Option<String>,
     recipes: &[String],
-) -> Option<Option<String>> {
-    let mut chosen = None;
-    let shown = now.unwrap_or(DEFAULT_RECIPE);
+) -> bool {
+    let before = now.clone();
+    let shown = before.as_deref().unwrap_or(DEFAULT_RECIPE);
     let combo = ComboBox::from_id_salt(name).selected_text(shown).show_ui(ui, |ui| {
-        if ui.selectable_label(now.is_none(), DEFAULT_RECIPE).clicked() {
-            chosen = Some(None);
-        }
+        ui.selectable_value(now, None, DEFAULT_RECIPE);
         for recipe in recipes {
-            if ui.selectable_label(now == Some(recipe), recipe.as_str()).clicked() {
-                chosen = Some(Some(recipe.clone()));
-            }
+            ui.selectable_value(now, Some(recipe.clone()), recipe.as_str());
         }
     });
     combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, name));
-    chosen
+    *now != before
 }
 
 /// What is said of scenes: frames, frames of one job, settings.

@@ -193,7 +193,7 @@ fn orders_ui(ui: &mut Ui, folder: &WatchFolderView, actions: &mut Actions) {
     };
     if ui.button(title).on_hover_text(hint).clicked() {
         let wish = WatchWish::Pause { folder: id, paused: !folder.paused };
-        actions.push(Action::Watch(WatchAction::Send(wish)));
+        actions.push(Action::Watch(WatchAction::Send(Box::new(wish))));
     }
 }
 

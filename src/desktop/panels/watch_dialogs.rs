@@ -78,14 +78,14 @@ pub fn retake_all_ui(
         ui,
         "As if they had just come. With the same recipe, content that is known makes no new work; with another, each asset gets new results",
     );
-    let again = frame.screen.watching.again.as_deref();
+    let mut again = frame.screen.watching.again.clone();
     ui.horizontal(|ui| {
         text::muted(ui, "Recipe");
-        if let Some(recipe) = recipe_combo(ui, "Recipe to take them with", again, recipes) {
-            actions.push(Action::Watch(WatchAction::Again(recipe)));
+        if recipe_combo(ui, "Recipe to take them with", &mut again, recipes) {
+            actions.push(Action::Watch(WatchAction::Again(again.clone())));
         }
     });
-    let order = WatchOrder::RetakeAll { recipe: again.map(str::to_owned) };
+    let order = WatchOrder::RetakeAll { recipe: again };
     let go = text::primary_button(ui, "Take all again");
     answer_ui(ui, go, "Leave them", WatchWish::Files { folder, order }, actions);
 }
@@ -100,7 +100,7 @@ fn answer_ui(
     ui.add_space(8.0);
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
         if ui.add(go).clicked() {
-            actions.push(Action::Watch(WatchAction::Send(wish)));
+            actions.push(Action::Watch(WatchAction::Send(Box::new(wish))));
         }
         if ui.button(leave).clicked() {
             actions.push(Action::CloseDialog);

@@ -84,7 +84,7 @@ fn buttons_ui(frame: &FrameContext<'_>, ui: &mut Ui, file: &WatchFileView, actio
     if again.on_hover_text("As if it had just come (T)").clicked() {
         let order = WatchOrder::Retake { file: file.id, recipe: None };
         let wish = WatchWish::Files { folder: file.folder, order };
-        actions.push(Action::Watch(WatchAction::Send(wish)));
+        actions.push(Action::Watch(WatchAction::Send(Box::new(wish))));
     }
     let is_taken = matches!(file.state, WatchFileState::Accepted | WatchFileState::Duplicate);
     if is_taken && ui.button("Take back…").clicked() {

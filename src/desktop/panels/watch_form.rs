@@ -96,10 +96,7 @@ fn row_name(ui: &mut Ui, name: &str) {
 
 fn recipes_ui(ui: &mut Ui, form: &mut WatchForm, recipes: &[String]) {
     row_name(ui, "Recipe");
-    let now = form.rules.recipe.clone();
-    if let Some(recipe) = recipe_combo(ui, "Recipe", now.as_deref(), recipes) {
-        form.rules.recipe = recipe;
-    }
+    recipe_combo(ui, "Recipe", &mut form.rules.recipe, recipes);
     ui.end_row();
     row_name(ui, "But for");
     ui.vertical(|ui| {
@@ -126,12 +123,10 @@ fn kind_ui(ui: &mut Ui, form: &mut WatchForm, kind: AssetKind, recipes: &[String
         ui.set_min_width(KIND_WIDTH);
         ui.label(word);
     });
-    let now = form.recipe(kind).map(str::to_owned);
-    let name = format!("Recipe for {word}");
-    match recipe_combo(ui, &name, now.as_deref(), recipes) {
-        Some(Some(recipe)) => _ = form.rules.recipes.insert(kind, recipe),
-        Some(None) => _ = form.rules.recipes.remove(&kind),
-        None => {}
+    let mut chosen = form.rules.recipes.remove(&kind);
+    recipe_combo(ui, &format!("Recipe for {word}"), &mut chosen, recipes);
+    if let Some(recipe) = chosen {
+        form.rules.recipes.insert(kind, recipe);
     }
 }
 

@@ -65,12 +65,10 @@ fn a_file_that_changes_while_its_bytes_are_read_is_never_taken_with_a_part_of_ea
     bench.write("big.obj", &one);
     let jobs = take_job(&mut bench);
     let path = bench.path("big.obj");
-    let writer = std::thread::spawn({
-        let two = two.clone();
-        move || std::fs::write(path, two).unwrap()
+    std::thread::scope(|threads| {
+        threads.spawn(|| std::fs::write(path, &two).unwrap());
+        bench.work(jobs);
     });
-    bench.work(jobs);
-    writer.join().unwrap();
     bench.run_ms(4 * SETTLE_MS);
     assert!(bench.is_stored(&two), "{:?}", bench.files());
     let whole = 1 + usize::from(bench.is_stored(&one));

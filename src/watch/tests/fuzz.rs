@@ -10,7 +10,7 @@ use crate::watch::jobs::{Done, Job};
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{Seek as _, SeekFrom, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -44,7 +44,7 @@ struct Writer {
 
 /// Bytes in up to five pieces with pauses between them; where the file stays open, or its end can be
 /// seen, a pause may be longer than the settle time.
-fn pieces(random: &mut Random, bytes: &[u8], path: &PathBuf, has_end: bool) -> Vec<Op> {
+fn pieces(random: &mut Random, bytes: &[u8], path: &Path, has_end: bool) -> Vec<Op> {
     let mut ops = Vec::new();
     let most = random.range(1, 5);
     let mut left = bytes;
@@ -58,7 +58,7 @@ fn pieces(random: &mut Random, bytes: &[u8], path: &PathBuf, has_end: bool) -> V
             let long = if closes && !has_end { SETTLE_MS * 6 / 10 } else { SETTLE_MS * 4 };
             let pause = Op::Pause(random.range(0, long));
             if closes {
-                ops.extend([Op::Close, pause, Op::Reopen(path.clone())]);
+                ops.extend([Op::Close, pause, Op::Reopen(path.to_owned())]);
             } else {
                 ops.push(pause);
             }
@@ -122,9 +122,10 @@ fn script(random: &mut Random, bench: &Bench, number: u32) -> (Writer, Vec<u8>) 
 
 /// A mesh without an end that could be seen; no two have the same bytes.
 fn stone(number: u32) -> Vec<u8> {
+    use std::fmt::Write as _;
     let mut text = format!("# stone {number}\n");
     for line in 0..200 {
-        text.push_str(&format!("v {line} {number} 0\n"));
+        writeln!(text, "v {line} {number} 0").unwrap();
     }
     text.push_str("f 1 2 3\n");
     text.into_bytes()
@@ -166,13 +167,14 @@ fn reader(bench: &Bench) -> (SyncSender<Job>, Receiver<Done>) {
     let tools = bench.engine.as_ref().unwrap().tools.clone();
     let (jobs, waiting) = sync_channel::<Job>(16);
     let (finished, done) = sync_channel(16);
-    std::thread::spawn(move || {
+    let read = move || {
         for job in waiting {
             if finished.send(tools.run(job)).is_err() {
                 return;
             }
         }
-    });
+    };
+    std::thread::Builder::new().name("reader".to_owned()).spawn(read).unwrap();
     (jobs, done)
 }
 
@@ -214,9 +216,9 @@ fn fuzz(seed: u64) {
     let stored: BTreeSet<String> = bench.stored().into_iter().collect();
     let partial: Vec<_> = stored.difference(&last).collect();
     assert!(partial.is_empty(), "seed {seed}: never a last content: {partial:?}");
-    let lost: Vec<_> =
+    let left: Vec<_> =
         bench.files().into_iter().filter(|file| file.state != WatchFileState::Accepted).collect();
-    assert!(lost.is_empty(), "seed {seed}: {lost:#?}");
+    assert!(left.is_empty(), "seed {seed}: {left:#?}");
     assert_eq!(stored, last, "seed {seed}");
     assert_eq!(bench.pipelines(), FILES as usize, "seed {seed}: each file once");
 }

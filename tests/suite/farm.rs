@@ -275,6 +275,11 @@ impl Farm {
         &self.url
     }
 
+    /// The farm's token.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
     /// A call with the farm's token.
     pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.token)

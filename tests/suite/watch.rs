@@ -2,9 +2,12 @@
 //! lost or taken twice whatever happens to the coordinator meanwhile.
 
 use crate::events::Events;
-use crate::farm::Farm;
+use crate::farm::{Farm, bounded};
 use crate::inputs::{glb, obj, picture, stl};
 use crate::small_disk::{Mounts, SmallDisk, mounts};
+use sawah::client::http::{Client, Token};
+use sawah::client::live::{Fetched, LiveFarm, WatchList};
+use sawah::model::WatchFolderId;
 use sawah::protocol::event::Change;
 use sawah::protocol::view::PipelineView;
 use sawah::protocol::watch::{WatchFileState, WatchFileView, WatchFolderView, WatchWord};
@@ -12,6 +15,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 /// Small work for each drop.
 const QUICK: [&str; 6] =
@@ -88,6 +92,46 @@ async fn what_is_dropped_comes_back_as_results_and_the_source_is_put_aside() {
     }
     assert_eq!(moved.len(), 4);
     worker.stop().await;
+    serve.stop().await;
+}
+
+#[tokio::test]
+async fn the_window_sees_a_file_settle_before_it_is_taken() {
+    let mut farm = Farm::new("watch-window");
+    let serve = farm.serve().await;
+    let drop_in = farm.new_folder("drop");
+    watch(&farm, &drop_in, &["--settle", "3s"]).await;
+    let client = Client::new(farm.url(), Token::new(farm.token())).expect("an address");
+    let (ring, mut bell) = tokio::sync::watch::channel(());
+    let clock = Arc::new(sawah::clock::SystemClock::start());
+    let handle = tokio::runtime::Handle::current();
+    let live = LiveFarm::connect(client, Arc::new(move || _ = ring.send(())), &handle, clock);
+    let list = WatchList { folder: WatchFolderId(1), state: None };
+    let mut seen = Vec::new();
+    let watching = async {
+        loop {
+            // As the window does when it draws.
+            let folders = live.watch_folders();
+            let files = live.watch_files(list);
+            if let (Fetched::Ready(_), Fetched::Ready(files)) = (folders, files) {
+                match files.first() {
+                    None if seen.is_empty() => {
+                        picture(&drop_in.join("leaf.png"), 8, 8);
+                        seen.push(None);
+                    }
+                    None => {}
+                    Some(file) if seen.last() == Some(&Some(file.state)) => {}
+                    Some(file) => seen.push(Some(file.state)),
+                }
+            }
+            if seen.last() == Some(&Some(WatchFileState::Accepted)) {
+                return;
+            }
+            bell.changed().await.expect("the view lives");
+        }
+    };
+    bounded("the file is seen", watching).await;
+    assert_eq!(seen, [None, Some(WatchFileState::Settling), Some(WatchFileState::Accepted)]);
     serve.stop().await;
 }
 

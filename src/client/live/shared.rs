@@ -44,9 +44,9 @@ const LOG_PAUSE_MS: u64 = 1_000;
 /// Lists of files of watch folders kept.
 const WATCH_LISTS: usize = 4;
 /// Shortest time between two fetches of one of them.
-const WATCH_FILES_PAUSE_MS: u64 = 700;
+const WATCH_FILES_PAUSE_MS: u64 = 1_000;
 /// Shortest time between two fetches of the watch folders.
-const WATCH_FOLDERS_PAUSE_MS: u64 = 1_500;
+const WATCH_FOLDERS_PAUSE_MS: u64 = 1_000;
 /// Wait before a snapshot that an event about an unknown pipeline asks for.
 const UNKNOWN_PAUSE: Duration = Duration::from_millis(500);
 

@@ -68,11 +68,22 @@ pub(super) fn folders(shared: &Arc<Shared>) -> Fetched<Vec<WatchFolderView>> {
 }
 
 pub(super) fn files(shared: &Arc<Shared>, list: WatchList) -> Fetched<Vec<WatchFileView>> {
-    fetch::look(shared, |shared| &shared.watch_files, list, false, fetch_files)
+    // How far a file is that settles is told by no event: there would be too many.
+    let folders = lock(&shared.watch_folders).peek(&());
+    let folder = folders.iter().flat_map(|all| all.iter()).find(|it| it.id == list.folder);
+    let moving = folder.is_some_and(|it| it.counts.settling > 0 || it.counts.waiting > 0);
+    fetch::look(shared, |shared| &shared.watch_files, list, moving, fetch_files)
 }
 
 async fn fetch_folders(shared: Arc<Shared>, (): ()) -> fetch::Weighed<Vec<WatchFolderView>> {
     let folders = shared.client.watch_folders().await.map_err(|error| error.to_string())?;
+    let counts = |all: &[WatchFolderView]| -> Vec<_> {
+        all.iter().map(|folder| (folder.id, folder.counts)).collect()
+    };
+    let before = lock(&shared.watch_folders).peek(&());
+    if before.is_some_and(|before| counts(&before) != counts(&folders)) {
+        lock(&shared.watch_files).mark_all_stale();
+    }
     Ok((folders, 1))
 }
 

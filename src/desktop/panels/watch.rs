@@ -22,7 +22,7 @@ use egui_extras::TableRow;
 const FOLDERS_WIDTH: f32 = 250.0;
 const HEADS: [Head; 6] = [
     head("", 4.0),
-    head("File", 240.0),
+    head("File", 220.0),
     head("State", 104.0),
     rest("What became of it"),
     head("Size", 72.0),

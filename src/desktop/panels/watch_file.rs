@@ -70,7 +70,7 @@ fn buttons_ui(frame: &FrameContext<'_>, ui: &mut Ui, file: &WatchFileView, actio
         if ui.add(text::primary_button(ui, "Open results")).on_hover_text(results).clicked() {
             actions.push(Action::Reveal(results.clone()));
         }
-        if ui.button("Copy results path").on_hover_text(results).clicked() {
+        if ui.button("Copy path").on_hover_text(results).clicked() {
             actions.push(Action::Copy(results.clone()));
         }
     }

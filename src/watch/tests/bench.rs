@@ -12,12 +12,20 @@ use crate::store::Store;
 use crate::watch::engine::Engine;
 use crate::watch::jobs::{Job, Tools};
 use crate::watch::looker::Looker;
+use crate::watch::tracked::Stage;
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+
+/// A test that waits longer for an event has failed.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long files settle in these tests.
 pub(super) const SETTLE_MS: u64 = 1_000;
@@ -43,6 +51,13 @@ pub(super) struct Bench {
     pub(super) engine: Option<Engine>,
     pub(super) renderers: Arc<crate::renderers::Library>,
     pub(super) free_floor_bytes: u64,
+    /// Rings when the system told of a change; none where the folder is looked through instead.
+    bell: Option<Receiver<()>>,
+}
+
+thread_local! {
+    /// Whether the folders of this test are seen by the system's events.
+    pub(super) static BY_EVENTS: Cell<bool> = const { Cell::new(false) };
 }
 
 impl Bench {
@@ -75,6 +90,7 @@ impl Bench {
             engine: None,
             renderers,
             free_floor_bytes: 0,
+            bell: None,
         };
         bench.open();
         bench
@@ -98,6 +114,7 @@ impl Bench {
         let engine =
             Engine::open(tools, recipes, Arc::clone(&self.renderers), view, settle_ms).unwrap();
         self.engine = Some(engine);
+        self.bell = None;
     }
 
     /// As after `kill -9`: nothing is said to the store or to the engine, which is forgotten.
@@ -129,8 +146,69 @@ impl Bench {
         now.wall_ms += i64::try_from(ms).unwrap();
     }
 
-    /// One step as a timer that looks at everything would have it; its jobs.
+    /// One step that has seen all that is in the folder; its jobs.
     pub(super) fn step(&mut self) -> Vec<Job> {
+        if BY_EVENTS.get() { self.step_by_events() } else { self.step_by_looking() }
+    }
+
+    /// As a folder's thread does: its engine asks for events, and is told when they come.
+    fn step_by_events(&mut self) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        loop {
+            let now = self.clock.now();
+            let engine = self.engine.as_mut().unwrap();
+            if engine.lacks_events(now.mono_ms) {
+                let (ring, bell) = sync_channel(1);
+                engine.ask_for_events(now.mono_ms, move || _ = ring.try_send(()));
+                self.bell = Some(bell);
+            }
+            engine.around.hints_at_ms = 0;
+            engine.has_news = true;
+            jobs.extend(engine.step(now).unwrap().jobs);
+            if self.has_seen_all() {
+                return jobs;
+            }
+            let told = self.bell.as_ref().map(|bell| bell.recv_timeout(PATIENCE));
+            assert_eq!(told, Some(Ok(())), "the system told of nothing: {:?}", self.states());
+        }
+    }
+
+    /// Whether the engine knows what is in the folder as it is now, but for what it looks at anyway.
+    fn has_seen_all(&self) -> bool {
+        let engine = self.engine.as_ref().unwrap();
+        if !self.drop_in.path().is_dir() {
+            return engine.around.hints.is_none();
+        }
+        let mut there = BTreeSet::new();
+        walk(self.drop_in.path(), &mut there);
+        let below: BTreeSet<PathBuf> = there
+            .iter()
+            .filter_map(|path| Some(path.strip_prefix(self.drop_in.path()).ok()?.to_owned()))
+            .filter(|path| !crate::watch::seeing::is_ours(path))
+            .filter(|path| engine.rules.subfolders || path.parent() == Some(Path::new("")))
+            .collect();
+        let is_known = |path: &PathBuf| {
+            let Some(tracked) = engine.get(path) else { return false };
+            let found = std::fs::symlink_metadata(self.drop_in.path().join(path));
+            let same = found.is_ok_and(|it| crate::artifacts::sight_of(&it) == tracked.sight);
+            let ignored = tracked.stage == Stage::Ended(WatchFileState::Ignored);
+            same || ignored || matches!(tracked.stage, Stage::Settling { .. })
+        };
+        let is_there = |(folder, name): (&PathBuf, &std::ffi::OsString)| {
+            let path = folder.join(name);
+            let tracked = engine.get(&path);
+            let settles = tracked.is_some_and(|it| matches!(it.stage, Stage::Settling { .. }));
+            settles || std::fs::symlink_metadata(self.drop_in.path().join(path)).is_ok()
+        };
+        let mut names = engine
+            .files
+            .iter()
+            .flat_map(|(folder, files)| files.keys().map(move |name| (folder, name)));
+        below.iter().all(is_known) && names.all(is_there)
+    }
+
+    /// As a timer that looks at everything.
+    fn step_by_looking(&mut self) -> Vec<Job> {
         let now = self.clock.now();
         let engine = self.engine.as_mut().unwrap();
         engine.around.whole_at_ms = 0;
@@ -232,6 +310,15 @@ impl Bench {
     pub(super) fn order(&self, order: WatchOrder) {
         let new = NewWatchOrder { order, actor: "ana".to_owned() };
         self.runtime.block_on(self.store.order_watch(self.view.id, new)).unwrap();
+    }
+}
+
+fn walk(folder: &Path, found: &mut BTreeSet<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => walk(&entry.path(), found),
+            _ => _ = found.insert(entry.path()),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ fn take_job(bench: &mut Bench) -> Vec<Job> {
 }
 
 #[test]
-fn a_file_that_is_overwritten_before_its_bytes_are_read_is_taken_with_the_new_ones() {
+pub(super) fn a_file_that_is_overwritten_before_its_bytes_are_read_is_taken_with_the_new_ones() {
     let mut bench = Bench::new();
     bench.write("hero.png", png(1));
     let jobs = take_job(&mut bench);
@@ -32,7 +32,7 @@ fn a_file_that_is_overwritten_before_its_bytes_are_read_is_taken_with_the_new_on
 }
 
 #[test]
-fn a_file_that_is_replaced_by_another_of_the_same_size_and_date_is_noticed() {
+pub(super) fn a_file_that_is_replaced_by_another_of_the_same_size_and_date_is_noticed() {
     let mut bench = Bench::new();
     bench.write("hero.png", png(1));
     let jobs = take_job(&mut bench);
@@ -46,7 +46,7 @@ fn a_file_that_is_replaced_by_another_of_the_same_size_and_date_is_noticed() {
 }
 
 #[test]
-fn a_file_that_is_deleted_before_its_bytes_are_read_leaves_nothing() {
+pub(super) fn a_file_that_is_deleted_before_its_bytes_are_read_leaves_nothing() {
     let mut bench = Bench::new();
     bench.write("hero.png", png(1));
     let jobs = take_job(&mut bench);
@@ -58,7 +58,7 @@ fn a_file_that_is_deleted_before_its_bytes_are_read_leaves_nothing() {
 }
 
 #[test]
-fn a_file_that_changes_while_its_bytes_are_read_is_never_taken_with_a_part_of_each() {
+pub(super) fn a_file_that_changes_while_its_bytes_are_read_is_never_taken_with_a_part_of_each() {
     let mut bench = Bench::new();
     let mesh = |number: u8| format!("v {number} {number} {number}\n").repeat(4 << 20).into_bytes();
     let (one, two) = (mesh(1), mesh(2));
@@ -76,7 +76,7 @@ fn a_file_that_changes_while_its_bytes_are_read_is_never_taken_with_a_part_of_ea
 }
 
 #[test]
-fn the_same_path_with_new_content_is_the_next_version_and_old_content_no_new_work() {
+pub(super) fn the_same_path_with_new_content_is_the_next_version_and_old_content_no_new_work() {
     let mut bench = Bench::new();
     bench.write("hero.png", png(1));
     bench.run_ms(3 * SETTLE_MS);

@@ -5,7 +5,7 @@ use crate::protocol::watch::{Existing, WatchFileState, WatchRules, WatchWord};
 use std::os::unix::fs::symlink;
 
 #[test]
-fn a_deep_tree_is_looked_through() {
+pub(super) fn a_deep_tree_is_looked_through() {
     let mut bench = Bench::new();
     let deep = format!("{}leaf.png", "d/".repeat(60));
     bench.write(&deep, png(1));
@@ -19,7 +19,7 @@ fn a_deep_tree_is_looked_through() {
 }
 
 #[test]
-fn a_tree_that_is_too_deep_is_said_and_ends_nothing() {
+pub(super) fn a_tree_that_is_too_deep_is_said_and_ends_nothing() {
     let mut bench = Bench::new();
     let depth = crate::watch::scan::DEPTH + 5;
     bench.write(format!("{}leaf.png", "d/".repeat(depth)), png(1));
@@ -32,7 +32,7 @@ fn a_tree_that_is_too_deep_is_said_and_ends_nothing() {
 }
 
 #[test]
-fn links_in_a_circle_out_of_the_folder_and_to_nothing_are_left_alone() {
+pub(super) fn links_in_a_circle_out_of_the_folder_and_to_nothing_are_left_alone() {
     for follow_links in [false, true] {
         let mut bench = Bench::with(WatchRules { follow_links, ..WatchRules::default() });
         let outside = tempfile::tempdir().unwrap();
@@ -52,7 +52,7 @@ fn links_in_a_circle_out_of_the_folder_and_to_nothing_are_left_alone() {
 }
 
 #[test]
-fn what_lay_there_before_is_left_alone_where_the_rules_say_so_until_it_changes() {
+pub(super) fn what_lay_there_before_is_left_alone_where_the_rules_say_so_until_it_changes() {
     let mut bench = Bench::with(WatchRules { existing: Existing::Leave, ..WatchRules::default() });
     bench.write("old.png", png(1));
     bench.write("older.png", png(2));
@@ -70,7 +70,7 @@ fn what_lay_there_before_is_left_alone_where_the_rules_say_so_until_it_changes()
 }
 
 #[test]
-fn a_folder_that_is_removed_and_returns_is_gone_meanwhile_and_nothing_is_taken_twice() {
+pub(super) fn a_folder_that_is_removed_and_returns_is_gone_meanwhile_and_nothing_is_taken_twice() {
     let mut bench = Bench::new();
     bench.write("hero.png", png(1));
     bench.run_ms(3 * SETTLE_MS);
@@ -90,7 +90,7 @@ fn a_folder_that_is_removed_and_returns_is_gone_meanwhile_and_nothing_is_taken_t
 }
 
 #[test]
-fn a_paused_folder_sees_and_takes_nothing_until_it_goes_on() {
+pub(super) fn a_paused_folder_sees_and_takes_nothing_until_it_goes_on() {
     let mut bench = Bench::new();
     bench.engine.as_mut().unwrap().paused = true;
     bench.write("hero.png", png(1));
@@ -103,7 +103,7 @@ fn a_paused_folder_sees_and_takes_nothing_until_it_goes_on() {
 }
 
 #[test]
-fn without_room_on_the_disk_the_folder_is_held_and_says_so_until_there_is_room() {
+pub(super) fn without_room_on_the_disk_the_folder_is_held_and_says_so_until_there_is_room() {
     let mut bench = Bench::new();
     bench.free_floor_bytes = u64::MAX / 2;
     bench.restart();

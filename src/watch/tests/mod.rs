@@ -13,3 +13,5 @@ mod restarts;
 mod series;
 mod sets;
 mod single;
+#[cfg(target_os = "linux")]
+mod ways;

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 #[cfg(target_os = "linux")]
 #[test]
-fn names_of_every_kind_are_taken_and_each_is_shown_in_its_own_way() {
+pub(super) fn names_of_every_kind_are_taken_and_each_is_shown_in_its_own_way() {
     use std::os::unix::ffi::OsStringExt as _;
     let mut bench = Bench::new();
     let mut names: Vec<OsString> = [
@@ -44,7 +44,7 @@ fn names_of_every_kind_are_taken_and_each_is_shown_in_its_own_way() {
 }
 
 #[test]
-fn a_note_about_the_longest_name_has_a_name_too() {
+pub(super) fn a_note_about_the_longest_name_has_a_name_too() {
     let mut bench = Bench::new();
     let long = format!("{}.docx", "n".repeat(250));
     bench.write(&long, "words");
@@ -58,7 +58,7 @@ fn a_note_about_the_longest_name_has_a_name_too() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn of_two_names_that_are_one_elsewhere_the_second_is_refused_until_the_first_is_gone() {
+pub(super) fn of_two_names_that_are_one_elsewhere_the_second_is_refused_until_the_first_is_gone() {
     for (first, second) in
         [("Hero.png", "hero.png"), ("caf\u{e9}.png", "cafe\u{301}.png"), ("A/x.png", "a/x.png")]
     {
@@ -83,7 +83,7 @@ fn of_two_names_that_are_one_elsewhere_the_second_is_refused_until_the_first_is_
 
 #[cfg(target_os = "linux")]
 #[test]
-fn of_two_such_names_that_come_together_exactly_one_is_taken() {
+pub(super) fn of_two_such_names_that_come_together_exactly_one_is_taken() {
     let mut bench = Bench::new();
     bench.write("Hero.png", png(1));
     bench.write("hero.png", png(2));

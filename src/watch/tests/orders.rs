@@ -13,7 +13,7 @@ fn recipes(bench: &Bench) -> Vec<String> {
 }
 
 #[test]
-fn a_drop_that_is_taken_back_ends_its_pipeline_and_leaves_the_file() {
+pub(super) fn a_drop_that_is_taken_back_ends_its_pipeline_and_leaves_the_file() {
     let mut bench = Bench::new();
     bench.write("hero.png", png(1));
     bench.run_ms(3 * SETTLE_MS);
@@ -40,7 +40,7 @@ fn a_drop_that_is_taken_back_ends_its_pipeline_and_leaves_the_file() {
 }
 
 #[test]
-fn all_are_taken_again_with_another_recipe_and_with_the_same_make_no_new_work() {
+pub(super) fn all_are_taken_again_with_another_recipe_and_with_the_same_make_no_new_work() {
     let mut bench = Bench::new();
     for number in 1..=3 {
         bench.write(format!("{}.png", ["a", "b", "c"][number as usize - 1]), png(number));
@@ -62,7 +62,7 @@ fn all_are_taken_again_with_another_recipe_and_with_the_same_make_no_new_work() 
 }
 
 #[test]
-fn a_refused_file_is_looked_at_again_when_ordered() {
+pub(super) fn a_refused_file_is_looked_at_again_when_ordered() {
     let mut bench = Bench::new();
     bench.write("notes.docx", "words");
     bench.run_ms(3 * SETTLE_MS);

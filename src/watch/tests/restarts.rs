@@ -27,14 +27,14 @@ fn begun() -> Bench {
 }
 
 #[test]
-fn before_the_first_look_with_files_that_came_while_it_was_off() {
+pub(super) fn before_the_first_look_with_files_that_came_while_it_was_off() {
     let mut bench = begun();
     bench.restart();
     ends_well(bench);
 }
 
 #[test]
-fn while_files_settle_and_while_they_wait_for_side_files() {
+pub(super) fn while_files_settle_and_while_they_wait_for_side_files() {
     for wait_ms in [0, SETTLE_MS / 2, SETTLE_MS, 2 * SETTLE_MS, 10 * SETTLE_MS] {
         let mut bench = begun();
         bench.run_ms(wait_ms);
@@ -44,7 +44,7 @@ fn while_files_settle_and_while_they_wait_for_side_files() {
 }
 
 #[test]
-fn with_jobs_that_were_given_out_and_never_begun_and_with_answers_that_never_came() {
+pub(super) fn with_jobs_that_were_given_out_and_never_begun_and_with_answers_that_never_came() {
     for is_done in [false, true] {
         let mut bench = begun();
         for _ in 0..12 {
@@ -67,7 +67,7 @@ fn with_jobs_that_were_given_out_and_never_begun_and_with_answers_that_never_cam
 }
 
 #[test]
-fn after_a_change_while_it_was_off_the_new_content_is_the_next_version() {
+pub(super) fn after_a_change_while_it_was_off_the_new_content_is_the_next_version() {
     let mut bench = Bench::new();
     bench.write("hero.png", png(1));
     bench.write("gone.png", png(2));

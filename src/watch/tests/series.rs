@@ -11,7 +11,7 @@ fn frames(bench: &Bench, shot: &str, numbers: impl IntoIterator<Item = u32>) {
 }
 
 #[test]
-fn two_versions_with_gaps_in_one_folder_are_two_sequences() {
+pub(super) fn two_versions_with_gaps_in_one_folder_are_two_sequences() {
     let mut bench = Bench::new();
     frames(&bench, "shot_v001", (1..=12).filter(|number| *number != 5));
     frames(&bench, "shot_v002", 101..=110);
@@ -29,7 +29,7 @@ fn two_versions_with_gaps_in_one_folder_are_two_sequences() {
 }
 
 #[test]
-fn a_frame_that_comes_late_or_is_drawn_again_makes_a_new_version_of_its_sequence() {
+pub(super) fn a_frame_that_comes_late_or_is_drawn_again_makes_a_new_version_of_its_sequence() {
     let mut bench = Bench::new();
     frames(&bench, "shot", 1..=4);
     bench.run_ms(limits::SIDE_WAIT_MS + 3 * SETTLE_MS);
@@ -46,7 +46,7 @@ fn a_frame_that_comes_late_or_is_drawn_again_makes_a_new_version_of_its_sequence
 }
 
 #[test]
-fn a_sequence_waits_while_a_frame_is_written() {
+pub(super) fn a_sequence_waits_while_a_frame_is_written() {
     let mut bench = Bench::new();
     frames(&bench, "shot", 1..=3);
     let whole = png(4);
@@ -61,7 +61,7 @@ fn a_sequence_waits_while_a_frame_is_written() {
 }
 
 #[test]
-fn numbered_pictures_stay_single_where_the_rules_say_so() {
+pub(super) fn numbered_pictures_stay_single_where_the_rules_say_so() {
     let mut bench = Bench::with(WatchRules { separate: true, ..WatchRules::default() });
     frames(&bench, "shot", 1..=4);
     bench.run_ms(3 * SETTLE_MS);

@@ -5,7 +5,7 @@ use crate::model::limits;
 use crate::protocol::watch::WatchFileState;
 
 #[test]
-fn a_mesh_waits_for_late_side_files_and_takes_them_along() {
+pub(super) fn a_mesh_waits_for_late_side_files_and_takes_them_along() {
     let mut bench = Bench::new();
     bench.write("crate.obj", OBJ);
     bench.run_ms(2 * SETTLE_MS);
@@ -25,7 +25,7 @@ fn a_mesh_waits_for_late_side_files_and_takes_them_along() {
 }
 
 #[test]
-fn what_lacks_is_stated_and_makes_a_new_version_when_it_comes() {
+pub(super) fn what_lacks_is_stated_and_makes_a_new_version_when_it_comes() {
     let mut bench = Bench::new();
     bench.write("crate.obj", OBJ);
     bench.write("wood.mtl", MTL);

@@ -6,7 +6,7 @@ use crate::protocol::watch::{WatchFileState, WatchRules};
 use std::io::Write as _;
 
 #[test]
-fn a_file_is_taken_once_it_was_still_and_never_twice() {
+pub(super) fn a_file_is_taken_once_it_was_still_and_never_twice() {
     let mut bench = Bench::new();
     bench.write("hero.png", png(1));
     bench.settle_now();
@@ -24,7 +24,7 @@ fn a_file_is_taken_once_it_was_still_and_never_twice() {
 }
 
 #[test]
-fn a_slow_writer_is_waited_for_as_long_as_it_writes() {
+pub(super) fn a_slow_writer_is_waited_for_as_long_as_it_writes() {
     let mut bench = Bench::new();
     let whole: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
     let mut file = std::fs::File::create(bench.path("slow.stl")).unwrap();
@@ -45,7 +45,7 @@ fn a_slow_writer_is_waited_for_as_long_as_it_writes() {
 }
 
 #[test]
-fn a_copy_that_stalls_is_waited_for_and_taken_when_it_goes_on() {
+pub(super) fn a_copy_that_stalls_is_waited_for_and_taken_when_it_goes_on() {
     let mut bench = Bench::new();
     let whole = png(7);
     let (first, rest) = whole.split_at(whole.len() / 2);
@@ -64,7 +64,7 @@ fn a_copy_that_stalls_is_waited_for_and_taken_when_it_goes_on() {
 }
 
 #[test]
-fn a_copy_that_never_ends_is_refused_with_a_note_until_it_is_mended() {
+pub(super) fn a_copy_that_never_ends_is_refused_with_a_note_until_it_is_mended() {
     let mut bench = Bench::with(WatchRules { give_up_ms: 8_000, ..WatchRules::default() });
     let whole = png(7);
     bench.write("plate.png", &whole[..whole.len() / 2]);
@@ -80,7 +80,7 @@ fn a_copy_that_never_ends_is_refused_with_a_note_until_it_is_mended() {
 }
 
 #[test]
-fn a_rename_into_place_hands_in_the_last_name_alone() {
+pub(super) fn a_rename_into_place_hands_in_the_last_name_alone() {
     let mut bench = Bench::new();
     for (temporary, last) in
         [("a.part", "a.png"), ("b.png.crdownload", "b.png"), (".c.swp", "c.png")]
@@ -99,7 +99,7 @@ fn a_rename_into_place_hands_in_the_last_name_alone() {
 }
 
 #[test]
-fn a_done_mark_says_at_once_that_a_file_is_complete() {
+pub(super) fn a_done_mark_says_at_once_that_a_file_is_complete() {
     let mut bench = Bench::new();
     bench.write("hero.png", png(3));
     bench.settle_now();
@@ -111,7 +111,7 @@ fn a_done_mark_says_at_once_that_a_file_is_complete() {
 }
 
 #[test]
-fn an_empty_file_is_taken_once_it_is_filled_and_refused_after_a_while() {
+pub(super) fn an_empty_file_is_taken_once_it_is_filled_and_refused_after_a_while() {
     let mut bench = Bench::new();
     bench.write("late.png", "");
     bench.write("never.png", "");
@@ -128,7 +128,7 @@ fn an_empty_file_is_taken_once_it_is_filled_and_refused_after_a_while() {
 }
 
 #[test]
-fn what_the_farm_cannot_read_is_refused_by_its_kind() {
+pub(super) fn what_the_farm_cannot_read_is_refused_by_its_kind() {
     let mut bench = Bench::new();
     bench.write("notes.docx", "words");
     bench.run_ms(3 * SETTLE_MS);

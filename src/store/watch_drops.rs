@@ -37,6 +37,8 @@ pub struct NewDrop {
     pub main_file: usize,
     /// Side files that it names and that are not there, below the folder.
     pub missing: Vec<Vec<u8>>,
+    /// What is to be said of it, such as gaps in a series.
+    pub notes: Vec<String>,
     /// What to hand in; its asset's name is chosen from `names`.
     pub submission: Submission,
 }
@@ -181,11 +183,13 @@ fn take(tx: &Tx<'_>, drop: &NewDrop, prepared: &mut Prepared) -> Result<Taken, S
         duplicate_of: None,
     };
     let id = upsert(tx, drop, prepared.profile(), &row)?;
-    let why = match submitted.outcome {
+    let how = match submitted.outcome {
         SubmitOutcome::Created => None,
         SubmitOutcome::AlreadyRunning => Some("in work already".to_owned()),
         SubmitOutcome::AlreadyThere => Some("made before, its results are there".to_owned()),
     };
+    let notes: Vec<String> = how.into_iter().chain(drop.notes.iter().cloned()).collect();
+    let why = (!notes.is_empty()).then(|| notes.join("; "));
     note(tx, drop, id, (WatchFileState::Accepted, why.clone()))?;
     let pipeline = submitted.pipeline;
     let state = WatchFileState::Accepted;

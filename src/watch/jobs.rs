@@ -231,6 +231,7 @@ impl Tools {
             files: kept.into_iter().map(|(note, _)| note).collect(),
             main_file: main.unwrap_or(0),
             missing: take.missing,
+            notes: take.plan.notes,
             submission,
         };
         let mut trace = [0; 16];

@@ -137,7 +137,7 @@ pub(super) async fn carry_out(shared: &Shared, wish: WatchWish) -> Vec<Notice> {
         }
         WatchWish::Files { folder, order } => {
             let text = match &order {
-                WatchOrder::Withdraw { .. } => "The drop is taken back",
+                WatchOrder::Withdraw { .. } => "The drop is withdrawn",
                 WatchOrder::Retake { .. } => "The file is taken again",
                 WatchOrder::RetakeAll { .. } => "All files of the folder are taken again",
             };

@@ -268,11 +268,11 @@ pub const fn state_word(state: WatchFileState) -> (&'static str, Tone) {
     match state {
         WatchFileState::Settling => ("Settling", Tone::Wait),
         WatchFileState::Waiting => ("Waiting", Tone::Wait),
-        WatchFileState::Accepted => ("Taken", Tone::Good),
+        WatchFileState::Accepted => ("Accepted", Tone::Good),
         WatchFileState::Duplicate => ("Duplicate", Tone::Calm),
         WatchFileState::Refused => ("Refused", Tone::Dead),
-        WatchFileState::Ignored => ("Left alone", Tone::Calm),
-        WatchFileState::Withdrawn => ("Taken back", Tone::Calm),
+        WatchFileState::Ignored => ("Ignored", Tone::Calm),
+        WatchFileState::Withdrawn => ("Withdrawn", Tone::Calm),
     }
 }
 

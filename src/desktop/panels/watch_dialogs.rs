@@ -49,13 +49,13 @@ pub fn withdraw_ui(
         || view.path.clone(),
         |drop| format!("{} v{}", drop.asset, drop.asset_version),
     );
-    ui.label(RichText::new(format!("Take {asset} back?")).heading());
+    ui.label(RichText::new(format!("Withdraw {asset}?")).heading());
     text::explanation(
         ui,
         "Its pipeline is cancelled where it still runs. The files stay where they are, and are not taken again by themselves. What was published before stays",
     );
     let wish = WatchWish::Files { folder: view.folder, order: WatchOrder::Withdraw { file } };
-    let danger = text::danger_button(ui, "Take back");
+    let danger = text::danger_button(ui, "Withdraw");
     answer_ui(ui, danger, "Leave it", wish, actions);
 }
 

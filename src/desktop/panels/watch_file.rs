@@ -87,7 +87,7 @@ fn buttons_ui(frame: &FrameContext<'_>, ui: &mut Ui, file: &WatchFileView, actio
         actions.push(Action::Watch(WatchAction::Send(Box::new(wish))));
     }
     let is_taken = matches!(file.state, WatchFileState::Accepted | WatchFileState::Duplicate);
-    if is_taken && ui.button("Take back…").clicked() {
+    if is_taken && ui.button("Withdraw…").clicked() {
         actions.push(Action::Ask(Dialog::ConfirmWithdraw(file.id)));
     }
     if let Some(folder) = frame.screen.watching.folder()

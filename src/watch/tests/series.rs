@@ -21,6 +21,9 @@ pub(super) fn two_versions_with_gaps_in_one_folder_are_two_sequences() {
     let (one, two) = (bench.file("shot_v001.0001.png"), bench.file("shot_v002.0101.png"));
     let (one, two) = (one.drop.unwrap(), two.drop.unwrap());
     assert_eq!(one.main, "shot_v001.####.png");
+    let why = bench.file("shot_v001.0001.png").why.unwrap();
+    assert!(why.contains("5-5"), "the gap is said: {why}");
+    assert_eq!(bench.file("shot_v002.0101.png").why, None);
     assert_ne!(one.pipeline, two.pipeline);
     assert_ne!(one.asset, two.asset);
     let of_one = bench.files();

@@ -179,16 +179,16 @@ fn a_refused_file_says_why_and_can_be_taken_again() {
 }
 
 #[test]
-fn a_taken_file_shows_its_pipeline_and_taking_it_back_asks_first() {
+fn a_taken_file_shows_its_pipeline_and_withdrawing_asks_first() {
     let farm = watched();
     let mut window = open(&farm);
     press(&mut window, Key::Num5);
     click(&mut window, "dragon.glb, Done");
     window.get_by_label("Picture of dragon v4");
-    click(&mut window, "Take back…");
+    click(&mut window, "Withdraw…");
     assert!(farm.orders().is_empty());
-    window.get_by_label("Take dragon v2 back?");
-    click(&mut window, "Take back");
+    window.get_by_label("Withdraw dragon v2?");
+    click(&mut window, "Withdraw");
     let order = WatchOrder::Withdraw { file: WatchFileId(4) };
     let wish = WatchWish::Files { folder: WatchFolderId(3), order };
     assert_eq!(farm.orders(), [Order::Watch(wish)]);

@@ -23,7 +23,10 @@ const QUICK: [&str; 6] =
 
 async fn watch(farm: &Farm, folder: &Path, more: &[&str]) -> WatchFolderView {
     let mut words = vec!["watch", "add", folder.to_str().expect("a test's folder is Unicode")];
-    words.extend(["--json", "--settle", "300ms", "--side-wait", "900ms"]);
+    words.extend(["--json", "--side-wait", "900ms"]);
+    if !more.contains(&"--settle") {
+        words.extend(["--settle", "300ms"]);
+    }
     words.extend(QUICK);
     words.extend(more);
     let ran = farm.run(words).await;

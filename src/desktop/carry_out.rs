@@ -191,18 +191,19 @@ impl App {
         }
     }
 
-    /// Hands in what the system's dialog gave.
+    /// Hands in what the system's dialog gave, or types it, by what it was opened for: our own
+    /// dialog may be another one by now.
     pub(super) fn take_picked(&mut self) {
-        let Some(paths) = self.open_pick.as_ref().and_then(OpenPick::answer) else { return };
+        let Some((what, paths)) = self.open_pick.as_ref().and_then(OpenPick::answer) else {
+            return;
+        };
         self.open_pick = None;
         self.screen.picking = false;
-        if self.screen.dialog == Some(Dialog::WatchFolder) {
+        if what == Pick::WatchFolder {
             if let Some(path) = paths.first() {
-                self.screen.watching.form.path = path.display().to_string();
+                self.watch_folder_picked(path);
             }
-            return;
-        }
-        if has_scene(&paths) {
+        } else if has_scene(&paths) {
             // What a program will draw is looked at before it is sent.
             let lines: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
             self.screen.typed_paths = lines.join("\n");

@@ -5,9 +5,10 @@ use super::carry_out::moved;
 use super::picker::Pick;
 use super::screen::{Dialog, Selection};
 use super::watching::{WatchForm, Watching};
-use crate::client::live::{Order, WatchWish};
+use crate::client::live::{Notice, Order, WatchWish};
 use crate::model::{WatchFileId, WatchFolderId};
 use crate::protocol::watch::{WatchFileState, WatchOrder};
+use std::path::Path;
 
 /// One wish about watch folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +76,14 @@ impl App {
         }
     }
 
+    /// The system's dialog gave a folder; nobody wants it where the form is gone.
+    pub(super) fn watch_folder_picked(&mut self, path: &Path) {
+        let form = &mut self.screen.watching.form;
+        if self.screen.dialog == Some(Dialog::WatchFolder) && form.folder.is_none() {
+            form.path = path.display().to_string();
+        }
+    }
+
     fn open_form(&mut self) {
         self.screen.watching.form.problem = None;
         self.screen.dialog = Some(Dialog::WatchFolder);
@@ -105,6 +114,10 @@ impl App {
         if let Some(saved) = self.parts.farm.take_watch_saved() {
             self.saved(saved);
         }
+        if self.parts.farm.orders_pending() == 0 {
+            // An order that found no room was never answered but by a notice.
+            self.screen.watching.form.is_sent = false;
+        }
         let watching = &mut self.screen.watching;
         super::app::keep(&mut watching.folders, self.parts.farm.watch_folders());
         let list = watching.list();
@@ -128,16 +141,21 @@ impl App {
 
     fn saved(&mut self, saved: Result<WatchFolderId, String>) {
         let form = &mut self.screen.watching.form;
-        form.is_sent = false;
+        // Else the form that was sent has been put away, and this is another one.
+        let is_its_answer = std::mem::take(&mut form.is_sent);
         match saved {
             Ok(folder) => {
-                *form = WatchForm::default();
                 self.screen.watching.chosen = Some(folder);
-                if self.screen.dialog == Some(Dialog::WatchFolder) {
-                    self.screen.dialog = None;
+                if is_its_answer {
+                    self.screen.watching.form = WatchForm::default();
+                    self.screen.dialog.take_if(|open| *open == Dialog::WatchFolder);
                 }
             }
-            Err(why) => form.problem = Some(why),
+            Err(why) if is_its_answer => form.problem = Some(why),
+            Err(text) => {
+                let notice = Notice { is_error: true, text, pipeline: None };
+                self.screen.toasts.add(notice, self.now_ms);
+            }
         }
     }
 
@@ -176,7 +194,8 @@ impl App {
     /// Takes the selected file again.
     fn retake_selected(&mut self) {
         let watching = &self.screen.watching;
-        if let Some(file) = watching.selected.and_then(|id| watching.file(id)) {
+        let file = watching.selected.and_then(|id| watching.file(id));
+        if let Some(file) = file.filter(|file| file.state != WatchFileState::Ignored) {
             let order = WatchOrder::Retake { file: file.id, recipe: None };
             let wish = WatchWish::Files { folder: file.folder, order };
             self.parts.farm.order(Order::Watch(wish));

@@ -72,7 +72,10 @@ impl FilePicker for SystemPicker {
 
 /// A dialog that is open.
 #[derive(Debug)]
-pub(super) struct OpenPick(Receiver<Vec<PathBuf>>);
+pub(super) struct OpenPick {
+    what: Pick,
+    answer: Receiver<Vec<PathBuf>>,
+}
 
 impl OpenPick {
     /// Opens one; `wake` is called when it has an answer.
@@ -81,7 +84,7 @@ impl OpenPick {
         what: Pick,
         wake: impl FnOnce() + Send + 'static,
     ) -> Self {
-        let (sender, receiver): (SyncSender<_>, _) = sync_channel(1);
+        let (sender, answer): (SyncSender<_>, _) = sync_channel(1);
         picker.pick(
             what,
             Box::new(move |paths| {
@@ -90,15 +93,16 @@ impl OpenPick {
                 wake();
             }),
         );
-        Self(receiver)
+        Self { what, answer }
     }
 
-    /// The answer, once there is one; nothing chosen where the dialog could not be shown.
-    pub(super) fn answer(&self) -> Option<Vec<PathBuf>> {
-        match self.0.try_recv() {
-            Ok(paths) => Some(paths),
+    /// What was asked and the answer, once there is one; nothing chosen where the dialog could not
+    /// be shown.
+    pub(super) fn answer(&self) -> Option<(Pick, Vec<PathBuf>)> {
+        match self.answer.try_recv() {
+            Ok(paths) => Some((self.what, paths)),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Vec::new()),
+            Err(TryRecvError::Disconnected) => Some((self.what, Vec::new())),
         }
     }
 }

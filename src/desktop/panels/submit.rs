@@ -84,23 +84,24 @@ fn recipe_ui(frame: &FrameContext<'_>, ui: &mut Ui, recipes: &[String], actions:
     ui.horizontal(|ui| {
         text::muted(ui, "Recipe");
         let mut recipe = frame.screen.recipe.clone();
-        if recipe_combo(ui, "Recipe", &mut recipe, recipes) {
+        if recipe_combo(ui, "Recipe", DEFAULT_RECIPE, &mut recipe, recipes) {
             actions.push(Action::Recipe(recipe));
         }
     });
 }
 
-/// A choice of recipes, none of them the default; whether it was changed.
+/// A choice of recipes, or `none` of them; whether it was changed.
 pub(super) fn recipe_combo(
     ui: &mut Ui,
     name: &str,
+    none: &str,
     now: &mut Option<String>,
     recipes: &[String],
 ) -> bool {
     let before = now.clone();
-    let shown = before.as_deref().unwrap_or(DEFAULT_RECIPE);
+    let shown = before.as_deref().unwrap_or(none);
     let combo = ComboBox::from_id_salt(name).selected_text(shown).show_ui(ui, |ui| {
-        ui.selectable_value(now, None, DEFAULT_RECIPE);
+        ui.selectable_value(now, None, none);
         for recipe in recipes {
             ui.selectable_value(now, Some(recipe.clone()), recipe.as_str());
         }

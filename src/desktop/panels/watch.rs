@@ -122,10 +122,14 @@ fn folder_ui(ui: &mut Ui, folder: &WatchFolderView, is_chosen: bool, actions: &m
     }
 }
 
-/// The last part of a path, by which people know it.
-fn short(path: &str) -> &str {
-    let last = path.rsplit(['/', '\\']).find(|part| !part.is_empty());
-    last.unwrap_or(path)
+/// The last two parts of a path, by which people know it: many folders are called `drop`.
+fn short(path: &str) -> String {
+    let mut parts = path.rsplit(['/', '\\']).filter(|part| !part.is_empty());
+    match (parts.next(), parts.next()) {
+        (Some(last), Some(above)) => format!("{above}/{last}"),
+        (Some(last), None) => last.to_owned(),
+        (None, _) => path.to_owned(),
+    }
 }
 
 /// What needs somebody first, else how much was taken.
@@ -296,6 +300,9 @@ pub fn what(file: &WatchFileView) -> String {
         }
         if !drop.missing.is_empty() {
             parts.push(format!("without {}", drop.missing.join(", ")));
+        }
+        if drop.outcome == DropOutcome::Failed && file.why.is_none() {
+            parts.push("its pipeline says why".to_owned());
         }
     }
     parts.extend(file.why.clone());

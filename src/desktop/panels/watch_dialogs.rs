@@ -70,7 +70,8 @@ pub fn retake_all_ui(
     ui.set_width(WIDTH);
     let files = folder_of(frame, folder).map_or(0, |view| {
         let counts = view.counts;
-        counts.accepted + counts.duplicate + counts.refused + counts.withdrawn
+        let all = [counts.accepted, counts.duplicate, counts.refused, counts.withdrawn];
+        all.into_iter().fold(0, u32::saturating_add)
     });
     let files = words::plural(files as usize, "file", "files");
     ui.label(RichText::new(format!("Take {files} again?")).heading());
@@ -81,7 +82,7 @@ pub fn retake_all_ui(
     let mut again = frame.screen.watching.again.clone();
     ui.horizontal(|ui| {
         text::muted(ui, "Recipe");
-        if recipe_combo(ui, "Recipe to take them with", &mut again, recipes) {
+        if recipe_combo(ui, "Recipe to take them with", "As the rules say", &mut again, recipes) {
             actions.push(Action::Watch(WatchAction::Again(again.clone())));
         }
     });

@@ -90,9 +90,30 @@ fn buttons_ui(frame: &FrameContext<'_>, ui: &mut Ui, file: &WatchFileView, actio
     if is_taken && ui.button("Withdraw…").clicked() {
         actions.push(Action::Ask(Dialog::ConfirmWithdraw(file.id)));
     }
-    if let Some(folder) = frame.screen.watching.folder()
-        && ui.button("Open folder").on_hover_text(&folder.path).clicked()
-    {
-        actions.push(Action::Reveal(folder.path.clone()));
+    if let Some(folder) = frame.screen.watching.folder() {
+        let path = lies_in(&folder.path, &file.path);
+        if ui.button("Open folder").on_hover_text(&path).clicked() {
+            actions.push(Action::Reveal(path));
+        }
+    }
+}
+
+/// The folder that a file lies in, where its name is written as it is; else the watch folder.
+fn lies_in(folder: &str, file: &str) -> String {
+    match file.rsplit_once('/') {
+        Some((below, _)) if !below.contains('\\') => format!("{folder}/{below}"),
+        _ => folder.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lies_in;
+
+    #[test]
+    fn a_file_is_shown_where_it_lies_unless_its_name_cannot_be_written() {
+        assert_eq!(lies_in("/drop", "a/b/c.png"), "/drop/a/b");
+        assert_eq!(lies_in("/drop", "c.png"), "/drop");
+        assert_eq!(lies_in("/drop", "caf\\xe9/c.png"), "/drop");
     }
 }

@@ -57,11 +57,11 @@ pub fn show(frame: &FrameContext<'_>, ui: &mut Ui, recipes: &[String], actions: 
         ui.add(Label::new(RichText::new(problem).color(color)).wrap());
     }
     ui.add_space(8.0);
-    let is_changed = form != *before;
-    buttons_ui(ui, &form, actions);
-    if is_changed {
-        actions.push(Action::Watch(WatchAction::Form(Box::new(form))));
+    // What was typed in this frame comes before the order to send it.
+    if form != *before {
+        actions.push(Action::Watch(WatchAction::Form(Box::new(form.clone()))));
     }
+    buttons_ui(ui, &form, actions);
 }
 
 fn path_ui(frame: &FrameContext<'_>, ui: &mut Ui, form: &mut WatchForm, actions: &mut Actions) {
@@ -96,7 +96,7 @@ fn row_name(ui: &mut Ui, name: &str) {
 
 fn recipes_ui(ui: &mut Ui, form: &mut WatchForm, recipes: &[String]) {
     row_name(ui, "Recipe");
-    recipe_combo(ui, "Recipe", &mut form.rules.recipe, recipes);
+    recipe_combo(ui, "Recipe", "Default", &mut form.rules.recipe, recipes);
     ui.end_row();
     row_name(ui, "But for");
     ui.vertical(|ui| {
@@ -124,7 +124,7 @@ fn kind_ui(ui: &mut Ui, form: &mut WatchForm, kind: AssetKind, recipes: &[String
         ui.label(word);
     });
     let mut chosen = form.rules.recipes.remove(&kind);
-    recipe_combo(ui, &format!("Recipe for {word}"), &mut chosen, recipes);
+    recipe_combo(ui, &format!("Recipe for {word}"), "As above", &mut chosen, recipes);
     if let Some(recipe) = chosen {
         form.rules.recipes.insert(kind, recipe);
     }
@@ -139,7 +139,7 @@ fn share_ui(ui: &mut Ui, form: &mut WatchForm) {
         if let Some(typed) = field(ui, "Priority", &form.priority, "5", 32.0) {
             form.priority = typed;
         }
-        if let Some(typed) = field(ui, "Settle time, s", &form.settle, "5", 40.0) {
+        if let Some(typed) = field(ui, "Settle time, s", &form.settle, "auto", 48.0) {
             form.settle = typed;
         }
     });

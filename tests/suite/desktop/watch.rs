@@ -1,17 +1,20 @@
 //! The tab of watch folders.
 
 use super::farm::{NOW_MS, PreparedFarm, busy};
-use super::{click, open, press};
+use super::{click, open, parts, press};
 use eframe::egui::{Event, Key};
+use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use sawah::client::live::{Order, WatchWish};
+use sawah::desktop::picker::{Chosen, FilePicker, Pick};
 use sawah::desktop::screen::{Dialog, Tab};
+use sawah::desktop::{App, AppParts};
 use sawah::model::{AssetName, PipelineId, Reason, WatchFileId, WatchFolderId};
 use sawah::protocol::watch::{
     DropOutcome, DropView, Results, WatchCounts, WatchFileState, WatchFileView, WatchFolderView,
     WatchHealth, WatchOrder, WatchRules, WatchWord,
 };
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 fn folder(id: i64, path: &str, word: WatchWord, why: Option<&str>) -> WatchFolderView {
     WatchFolderView {
@@ -114,7 +117,7 @@ pub(super) fn watched() -> PreparedFarm {
 }
 
 /// Opens the dialog; a grid in what scrolls takes some frames to find its size.
-fn open_dialog(window: &mut egui_kittest::Harness<'static, sawah::desktop::App>) {
+fn open_dialog(window: &mut Harness<'static, App>) {
     window.get_by_label("Add a folder…").click();
     window.run_steps(8);
 }
@@ -159,6 +162,71 @@ fn a_chosen_path_comes_into_the_dialog() {
     window.run();
     assert_eq!(window.state().screen().watching.form.path, "/picked/dragon.glb");
     assert!(farm.orders().is_empty(), "choosing hands nothing in");
+}
+
+/// A system's dialog that is answered when the test wants it.
+#[derive(Clone, Default)]
+struct LatePicker(Arc<Mutex<Option<Chosen>>>);
+
+impl FilePicker for LatePicker {
+    fn pick(&self, _what: Pick, chosen: Chosen) {
+        *self.0.lock().unwrap() = Some(chosen);
+    }
+
+    fn reveal(&self, _path: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_folder_that_is_chosen_after_its_dialog_was_closed_is_neither_watched_nor_handed_in() {
+    let (farm, picker) = (busy(), LatePicker::default());
+    let parts = AppParts { picker: Box::new(picker.clone()), ..parts(&farm) };
+    let mut window = Harness::builder()
+        .with_size([1280.0, 720.0])
+        .build_eframe(move |creation| App::new(&creation.egui_ctx, parts));
+    window.run();
+    press(&mut window, Key::Num5);
+    open_dialog(&mut window);
+    click(&mut window, "Choose the watch folder");
+    press(&mut window, Key::Escape);
+    assert_eq!(window.state().screen().dialog, None);
+    let chosen = picker.0.lock().unwrap().take().unwrap();
+    chosen(vec!["/picked/project".into()]);
+    window.run();
+    assert!(farm.orders().is_empty());
+    assert_eq!(window.state().screen().watching.form.path, "");
+    assert_eq!(window.state().screen().typed_paths, "");
+}
+
+#[test]
+fn an_answer_closes_the_dialog_that_asked_and_no_other() {
+    let farm = watched();
+    let mut window = open(&farm);
+    press(&mut window, Key::Num5);
+    open_dialog(&mut window);
+    window.get_by_label("Folder, as the coordinator's machine sees it").focus();
+    window.run();
+    window.event(Event::Text("/projects/drop".to_owned()));
+    window.run();
+    click(&mut window, "Watch this folder");
+    window.get_by_label("Asking…");
+    click(&mut window, "Close");
+    click(&mut window, "Rules…");
+    farm.with(|farm| farm.watch_saved = Some(Err("there is no such folder".to_owned())));
+    window.run();
+    let screen = window.state().screen();
+    assert_eq!(screen.dialog, Some(Dialog::WatchFolder));
+    assert_eq!(
+        (screen.watching.form.folder, &screen.watching.form.problem),
+        (Some(WatchFolderId(3)), &None)
+    );
+    window.get_by_label_contains("there is no such folder");
+    // Nothing is on its way any more, whatever became of it: the form can be sent again.
+    click(&mut window, "Save");
+    farm.with(|farm| farm.orders.clear());
+    window.run();
+    window.get_by_label("Save");
 }
 
 #[test]

@@ -142,6 +142,9 @@ fn a_folder_is_added_in_the_dialog_and_a_refusal_is_said_there() {
     farm.with(|farm| farm.watch_saved = Some(Err("there is no such folder".to_owned())));
     window.run();
     window.get_by_label("there is no such folder");
+    // What was typed is still there, and is sent again.
+    click(&mut window, "Watch this folder");
+    assert_eq!(farm.orders().len(), 2);
     farm.with(|farm| {
         farm.watch_saved = Some(Ok(WatchFolderId(1)));
         farm.watch_folders = Arc::new(vec![folder(1, "/projects/drop", WatchWord::Watching, None)]);

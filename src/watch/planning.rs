@@ -101,11 +101,13 @@ impl Engine {
         self.plan_folder_of(path);
     }
 
-    /// Finds the units of folders in which something changed.
-    pub(super) fn find_units(&mut self) {
+    /// Finds the units of folders in which something changed; how many files lie in those.
+    pub(super) fn find_units(&mut self) -> usize {
+        let mut looked_at = 0_usize;
         for folder in std::mem::take(&mut self.replan) {
             let none = BTreeMap::new();
             let files = self.files.get(&folder).unwrap_or(&none);
+            looked_at = looked_at.saturating_add(files.len());
             let paths: Vec<(PathBuf, &super::tracked::Tracked)> =
                 files.iter().map(|(name, tracked)| (folder.join(name), tracked)).collect();
             let given = paths.iter().map(|(path, tracked)| (path, *tracked));
@@ -127,6 +129,7 @@ impl Engine {
                 self.keep_unit(key, unit);
             }
         }
+        looked_at
     }
 
     /// A unit that is there already keeps what is known of it, unless its files are others.
